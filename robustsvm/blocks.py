@@ -1,0 +1,62 @@
+"""Passes over the data, a block of rows at a time.
+
+Sums that enter an objective or a bound are accumulated in float64 whatever the precision of the
+data: in float32 a lower bound can come out above the optimum. Casting a block at a time does that
+without a second copy of the data, and leaves memory-mapped arrays mapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+BLOCK_BYTES = 1 << 23
+
+
+def row_blocks(n_rows: int, width: int) -> Iterator[slice]:
+    """Slices that cover ``range(n_rows)``, each of about eight megabytes of float64 rows."""
+    step = max(1, BLOCK_BYTES // (8 * max(1, width)))
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))
+
+
+def matvec(X: Any, w: Floats) -> Floats:
+    """``X @ w`` in float64, for dense or CSR `X` of any float type."""
+    if X.dtype == np.float64:
+        return np.asarray(X @ w, dtype=np.float64)
+    out = np.empty(X.shape[0])
+    for rows in row_blocks(*X.shape):
+        out[rows] = X[rows].astype(np.float64) @ w
+    return out
+
+
+def rmatvec(X: Any, a: Floats) -> Floats:
+    """``X.T @ a`` in float64, for dense or CSR `X` of any float type."""
+    if X.dtype == np.float64:
+        return np.asarray(X.T @ a, dtype=np.float64)
+    out = np.zeros(X.shape[1])
+    for rows in row_blocks(*X.shape):
+        out += X[rows].astype(np.float64).T @ a[rows]
+    return out
+
+
+def column_means(X: Any, function: Any) -> Floats:
+    """Mean over the rows of an elementwise `function` of `X`, one number per column."""
+    total = np.zeros(X.shape[1])
+    for rows in row_blocks(*X.shape):
+        total += np.asarray(function(X[rows].astype(np.float64)).sum(axis=0)).ravel()
+    return total / X.shape[0]
+
+
+def all_finite(values: Any) -> bool:
+    """Whether every stored entry is finite, without a temporary of the size of the data."""
+    data = values.data if hasattr(values, "indptr") else values
+    if data.ndim == 0:
+        return bool(np.isfinite(data))
+    width = int(np.prod(data.shape[1:]))
+    return all(bool(np.isfinite(data[rows]).all()) for rows in row_blocks(len(data), width))

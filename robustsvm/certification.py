@@ -1,0 +1,105 @@
+"""certify: a hyperplane from anywhere -> objective, lower bound, gap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from robustsvm.blocks import Floats
+from robustsvm.dual import Dual, dual_bound
+from robustsvm.kinks import kink_dual
+from robustsvm.problem import Problem
+from robustsvm.solution import Certificate, honest_bound
+from robustsvm.solvers.exact import solve_exact
+
+KINK_WIDTHS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+
+
+def certify(
+    problem: Problem, w: Any, b: Any = 0.0, *, dual: Dual | None = None, tol: float = 1e-6, effort: int = 3
+) -> Certificate:
+    """Prove how far (w, b) is from the optimum of `problem`, whoever found it.
+
+    The bound is looked for on a ladder, cheapest rung first, and the climb ends as soon as the gap
+    is at most `tol`; the best bound seen is reported:
+
+    0. ``dual``: a dual point of the caller's, repaired (one pass);
+    1. ``slopes``: the slopes of the losses at w, with the best b for them (exact for smooth losses);
+    2. ``kinks``: bounded least squares for the samples that sit on a kink;
+    3. ``exact``: a solve of the problem, whose dual point bounds every hyperplane.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem that (w, b) is an answer to.
+    w, b : (d,) or (1, d) array, float
+        The hyperplane, as ``coef_`` and ``intercept_`` of scikit-learn for instance.
+    dual : Dual, optional
+        A dual point you have. It need not be feasible.
+    tol : float
+        Relative gap that is good enough.
+    effort : {0, 1, 2, 3}
+        The highest rung to climb to.
+
+    Returns
+    -------
+    Certificate
+        Its ``lower_bound`` is below every objective value of the problem, whatever w was given.
+
+    Examples
+    --------
+    >>> import robustsvm as rs
+    >>> pts = rs.UncertainPoints([[-2.0], [-1.0], [1.0], [2.0]], std=0.5)
+    >>> problem = rs.Problem(pts, [-1, -1, 1, 1], rs.losses.WorstCase(gamma=1.0), lam=0.1)
+    >>> good = rs.certify(problem, [2.0])
+    >>> round(good.objective, 6), good.gap < 1e-6, good.source
+    (0.2, True, 'kinks')
+    >>> bad = rs.certify(problem, [1.0])
+    >>> round(bad.objective, 4), round(bad.lower_bound, 4)
+    (0.3, 0.2)
+    """
+    if effort not in (0, 1, 2, 3):
+        raise ValueError(f"effort must be 0, 1, 2 or 3, got {effort!r}.")
+    if not tol > 0:
+        raise ValueError(f"tol must be > 0, got {tol!r}.")
+    w, b = problem.hyperplane(w, b)
+    objective = problem.objective(w, b)
+    best = Certificate(objective, float("-inf"), "none", 1.0)
+    for source, guess, cost in _ladder(problem, w, b, dual, tol, effort):
+        bound, feasible, _ = dual_bound(problem, guess)
+        passes = best.passes + cost
+        if bound > best.lower_bound:
+            best = Certificate(objective, honest_bound(objective, bound), source, passes, feasible)
+        else:
+            best = Certificate(objective, best.lower_bound, best.source, passes, best.dual)
+        if best.gap <= tol:
+            break
+    return best
+
+
+def _ladder(
+    problem: Problem, w: Floats, b: float, dual: Dual | None, tol: float, effort: int
+) -> Iterator[tuple[str, Dual, float]]:
+    """Dual guesses from the cheapest rung to the dearest, each with the passes it costs."""
+    if dual is not None:
+        yield "dual", dual, 1.0
+    if effort >= 1:
+        intercept = problem.best_intercept(w, b)
+        yield "slopes", problem.slopes(w, intercept), 3.0
+    if effort >= 2:
+        for width in KINK_WIDTHS:
+            guess = kink_dual(problem, w, intercept, width)
+            if guess is None:
+                break
+            yield "kinks", guess, 2.0
+    if effort >= 3:
+        yield "exact", _exact_dual(problem, tol), 0.0
+
+
+def _exact_dual(problem: Problem, tol: float) -> Dual:
+    solution = solve_exact(problem, tol=tol)
+    if solution.dual is None:
+        return Dual(np.zeros(len(problem.y)), np.zeros(len(problem.y)))
+    return solution.dual

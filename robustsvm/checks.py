@@ -1,0 +1,203 @@
+"""Checks of what users hand in: each error names the argument, what was wrong and what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from robustsvm.blocks import Floats, all_finite, row_blocks
+from robustsvm.spreads import Certain, Diagonal, DiagonalVariance, Factor, Full, Isotropic, Spread
+
+
+def as_floats(values: Any, name: str) -> Any:
+    """A float32 or float64 array, not copied if it is one already (memory maps stay mapped)."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{name} is a masked array; fill or drop the masked entries first.")
+    array = np.asanyarray(values)
+    if array.dtype.kind not in "fiub":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.") from None
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    return array
+
+
+def require_finite(values: Any, name: str) -> None:
+    """Raise if an entry is NaN or infinite."""
+    if not all_finite(values):
+        raise ValueError(f"{name} contains NaN or infinity; impute or drop those rows first.")
+
+
+def as_means(X: Any) -> Any:
+    """Means as a dense (n, d) array or a CSR array, finite and not empty."""
+    if sp.issparse(X):
+        means = sp.csr_array(X)
+        if means.dtype not in (np.float32, np.float64):
+            means = means.astype(np.float64)
+    else:
+        means = as_floats(X, "X")
+    if means.ndim != 2:
+        raise ValueError(
+            f"X must be 2-D, (n_samples, n_features), got {means.ndim}-D of shape {means.shape}; "
+            "use X[:, None] for one feature or X[None, :] for one sample."
+        )
+    if 0 in means.shape:
+        raise ValueError(f"X is empty: shape {means.shape}. At least one sample and one feature are needed.")
+    require_finite(means, "X")
+    return means
+
+
+def as_norm(p: float | None) -> float:
+    """The norm of the uncertainty set, in [1, infinity]."""
+    if p is None:
+        return 2.0
+    if np.ndim(p) != 0 or isinstance(p, str) or not p >= 1:
+        raise ValueError(f"p must be a number in [1, inf], got {p!r}: below 1 the set is not convex.")
+    return float(p)
+
+
+def as_group(group: Any, n_points: int, n_atoms: int, name: str) -> Any:
+    """Which of the `n_atoms` shared spreads each point uses."""
+    index = np.asarray(group)
+    if index.shape != (n_points,):
+        raise ValueError(f"group must have one entry per sample, shape ({n_points},), got {index.shape}.")
+    if index.dtype.kind not in "iu":
+        raise TypeError(f"group must hold integers (row numbers into {name}), got dtype {index.dtype}.")
+    if index.min() < 0 or index.max() >= n_atoms:
+        raise ValueError(
+            f"group must hold row numbers 0 .. {n_atoms - 1} into {name}, got {index.min()} .. {index.max()}."
+        )
+    return index.astype(np.intp)
+
+
+def spread_from(
+    shape: tuple[int, int], *, std: Any = None, var: Any = None, cov: Any = None, factor: Any = None, group: Any = None
+) -> Spread:
+    """The spread that one of ``std=``, ``var=``, ``cov=``, ``factor=`` describes."""
+    given = {k: v for k, v in {"std": std, "var": var, "cov": cov, "factor": factor}.items() if v is not None}
+    if len(given) > 1:
+        raise ValueError(f"give one of std, var, cov and factor, not {' and '.join(given)}.")
+    if not given:
+        if group is not None:
+            raise ValueError("group needs std, var, cov or factor to point into.")
+        return Certain(*shape)
+    ((name, values),) = given.items()
+    if sp.issparse(values):
+        raise TypeError(f"{name} must be a dense array; only X may be sparse.")
+    values = as_floats(values, name)
+    require_finite(values, name)
+    if name in ("std", "var"):
+        return _error_bars(shape, values, name, group)
+    return _matrices(shape, values, name, group)
+
+
+def _error_bars(shape: tuple[int, int], values: Any, name: str, group: Any) -> Spread:
+    n, d = shape
+    if (values < 0).any():
+        raise ValueError(f"{name} must not be negative; the smallest entry is {values.min():g}.")
+    rows = n if group is None else len(values) if values.ndim else 0
+    if group is not None and values.ndim == 0:
+        raise ValueError(f"group needs {name} with one row per group, got a scalar.")
+    index = None if group is None else as_group(group, n, rows, name)
+    if values.ndim < 2:
+        if values.ndim == 1 and len(values) != rows:
+            hint = f"; for one error bar per feature pass {name}[None, :]" if len(values) == d else ""
+            raise ValueError(f"{name} of shape {values.shape} does not match {n} samples{hint}.")
+        radii = np.asarray(values if name == "std" else np.sqrt(values), np.float64)
+        scale = np.full(n, radii) if radii.ndim == 0 else radii.copy() if index is None else radii[index]
+        return Isotropic(n, d, None, None, scale)
+    if values.shape not in {(rows, d), (1, d)}:
+        raise ValueError(f"{name} must be a scalar, ({n},), ({n}, {d}) or (1, {d}), got {values.shape}.")
+    kind = Diagonal if name == "std" else DiagonalVariance
+    return kind(n, d, values, index)
+
+
+def _matrices(shape: tuple[int, int], values: Any, name: str, group: Any) -> Spread:
+    n, d = shape
+    last = "d" if name == "cov" else "r"
+    if name == "cov" and values.ndim == 2:
+        values = values[None]
+    if values.ndim != 3 or values.shape[1] != d or (name == "cov" and values.shape[2] != d):
+        shared = f", ({d}, {d})" if name == "cov" else ""
+        raise ValueError(
+            f"{name} must have shape (n, d, {last}){shared} or, with group=, (k, d, {last}); "
+            f"here n = {n}, d = {d}, got {values.shape}."
+        )
+    if group is None and len(values) not in (1, n):
+        raise ValueError(f"{name} has {len(values)} matrices for {n} samples; pass group= to say which is whose.")
+    index = None if group is None else as_group(group, n, len(values), name)
+    if name == "cov":
+        _require_psd(values)
+        return Full(n, d, values, index)
+    if values.shape[2] == 0:
+        return Certain(n, d)
+    return Factor(n, d, values, index)
+
+
+def _require_psd(covs: Any) -> None:
+    """Symmetric and positive semidefinite up to rounding in the precision they were given in."""
+    d = covs.shape[1]
+    eps = float(np.finfo(covs.dtype).eps)
+    for rows in row_blocks(len(covs), d * d):
+        block = np.asarray(covs[rows], np.float64)
+        largest = np.maximum(np.abs(block).max(axis=(1, 2)), np.finfo(np.float64).tiny)
+        skew = np.abs(block - block.transpose(0, 2, 1)).max(axis=(1, 2))
+        if (skew > 100 * eps * largest).any():
+            at = rows.start + int(np.argmax(skew / largest))
+            raise ValueError(f"cov[{at}] is not symmetric; pass (cov + cov.transpose(0, 2, 1)) / 2 if that is meant.")
+        smallest = np.linalg.eigvalsh(block)[:, 0]
+        if (smallest < -64 * d * eps * largest).any():
+            at = rows.start + int(np.argmin(smallest / largest))
+            raise ValueError(
+                f"cov[{at}] is not positive semidefinite: smallest eigenvalue {smallest[at - rows.start]:g}. "
+                "No random vector has such a covariance; clip its negative eigenvalues if they are estimation error."
+            )
+
+
+def as_labels(y: Any, n: int) -> Floats:
+    """Labels -1 and +1, both present."""
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels.ravel()
+    if labels.shape != (n,):
+        raise ValueError(f"y must have one label per sample, shape ({n},), got {labels.shape}.")
+    found = np.unique(labels)
+    if labels.dtype.kind not in "fiu" or not np.isin(found, (-1, 1)).all():
+        shown = ", ".join(repr(label) for label in found[:4].tolist())
+        raise ValueError(
+            f"y must hold -1 and +1, got {shown}; for two other labels pass np.where(y == positive, 1, -1)."
+        )
+    if len(found) == 1:
+        raise ValueError(f"y has one class only ({found[0]:+g}); two are needed to separate them.")
+    return labels.astype(np.float64)
+
+
+def as_weights(sample_weight: Any, y: Floats) -> Floats:
+    """Weights divided by their mean, so that doubling all of them changes nothing."""
+    if sample_weight is None:
+        return np.ones(len(y))
+    weights = np.asarray(as_floats(sample_weight, "sample_weight"), np.float64)
+    if weights.ndim == 0:
+        weights = np.full(len(y), float(weights))
+    if weights.shape != y.shape:
+        raise ValueError(f"sample_weight must have shape {y.shape}, got {weights.shape}.")
+    require_finite(weights, "sample_weight")
+    if (weights < 0).any():
+        raise ValueError(f"sample_weight must not be negative; the smallest is {weights.min():g}.")
+    for label in (-1.0, 1.0):
+        if not weights[y == label].any():
+            raise ValueError(f"sample_weight is 0 for all of class {label:+g}; two classes are needed.")
+    return np.asarray(weights / weights.mean())
+
+
+def as_per_sample(values: Any, n: int, name: str) -> Floats:
+    """A finite scalar, or one finite number per sample."""
+    array = np.asarray(as_floats(values, name), np.float64)
+    if array.shape not in {(), (n,)}:
+        raise ValueError(f"{name} must be one number or shape ({n},), got {array.shape}.")
+    require_finite(array, name)
+    return array

@@ -1,0 +1,114 @@
+r"""Dual points: from any guess of the multipliers to a true lower bound.
+
+For every :math:`(a_i, v_i) \in K` and every :math:`\|e_i\|_p \le 1` with
+:math:`\sum_i c_i a_i y_i = 0` (needed only when there is an intercept),
+
+.. math::
+
+    D = \frac1n \sum_i c_i a_i r_i - R^*(z), \qquad
+    z = \frac1n \sum_i c_i (a_i y_i x_i - v_i A_i e_i),
+
+is at most :math:`P(w, b)` for every (w, b): r are the margins (1 unless said otherwise), R* the
+conjugate of the penalty, :math:`\|z\|^2 / (2\lambda)` for the ridge. Points that share an atom can
+share e (averaging their directions changes nothing and stays in the ball), so e is kept per atom.
+
+Nothing here trusts its input: multipliers are clipped into K, directions shrunk into the unit ball,
+classes balanced, and the rounding error of the sums is taken off the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robustsvm.blocks import Floats, rmatvec
+from robustsvm.norms import into_unit_ball
+
+if TYPE_CHECKING:
+    from robustsvm.problem import Problem
+
+
+@dataclass(frozen=True)
+class Dual:
+    """Multipliers of a problem.
+
+    Attributes
+    ----------
+    a, v : (n,) arrays
+        Slopes of each sample's loss in its margin deficit and in its spread.
+    e : (K, r) array or None
+        A direction per atom of the spread. None: the directions in which `witness` sees its spread.
+    witness : (d,) array or None
+        A weight vector to take the directions from; neither stored nor needed when `e` is given.
+    """
+
+    a: Floats
+    v: Floats
+    e: Floats | None = None
+    witness: Floats | None = None
+
+
+def repaired(problem: Problem, dual: Dual) -> Dual:
+    """The nearest feasible dual point that costs nothing to find."""
+    loss, spread, c, y = problem.loss, problem.points.spread, problem.weights, problem.y
+    n = len(y)
+    a = _finite(dual.a, (n,), "a").clip(0.0, 1.0)
+    v = np.zeros(n) if spread.is_zero else _finite(dual.v, (n,), "v").clip(0.0, loss.largest_v(a))
+    if problem.fit_intercept:
+        # Scaling one class down keeps it in K, which is convex and contains 0.
+        positive, negative = float((c * a)[y > 0].sum()), float((c * a)[y < 0].sum())
+        lighter, heavier = min(positive, negative), max(positive, negative)
+        if heavier > 0:
+            shrink = np.where((y > 0) == (positive > negative), lighter / heavier, 1.0)
+            a, v = a * shrink, v * shrink
+    e = None
+    if dual.e is not None:
+        e = into_unit_ball(_finite(dual.e, (spread.n_atoms, spread.rank), "e"), problem.points.p)
+    return Dual(a, v, e, None if dual.witness is None else _finite(dual.witness, (spread.n_features,), "witness"))
+
+
+def dual_vector(problem: Problem, dual: Dual) -> Floats:
+    """z, the vector that a dual point puts in place of R's gradient."""
+    spread, weighted = problem.points.spread, problem.weights / len(problem.y)
+    z = rmatvec(problem.points.means, weighted * dual.a * problem.y)
+    if not spread.is_zero and dual.v.any():
+        omega = spread.gather(weighted * dual.v)
+        if dual.e is not None:
+            z -= spread.lift(omega[:, None] * dual.e)
+        elif dual.witness is not None:
+            z -= spread.aligned(dual.witness, omega, problem.points.q)
+    return z
+
+
+def dual_bound(
+    problem: Problem, dual: Dual, constraint_terms: tuple[Floats, float] | None = None
+) -> tuple[float, Dual, Floats]:
+    """A true lower bound on the optimum from any dual guess, with the feasible point that gives it and its z.
+
+    `constraint_terms` are G^T nu and -h.nu when w is also subject to G w <= h with multipliers nu >= 0.
+    """
+    dual = repaired(problem, dual)
+    z = dual_vector(problem, dual)
+    gains = problem.weights * dual.a * problem.margin
+    gain = float(gains.mean())
+    sizes, extra = problem.column_sizes, 0.0
+    if constraint_terms is not None:
+        shift, extra = constraint_terms
+        z, gain, sizes = z - shift, gain + extra, sizes + np.abs(shift)
+    t = problem.penalty.best_scale(gain, z)
+    dual, z, gain = replace(dual, a=t * dual.a, v=t * dual.v), t * z, t * gain
+    # Rounding of n-term sums grows like sqrt(n) u with overwhelming probability (Higham and Mary 2019).
+    unit = 4.0 * float(np.finfo(np.float64).eps) * math.sqrt(len(gains) + len(z))
+    rounding = unit * t * (float(np.abs(gains).mean()) + abs(extra))
+    rounding += problem.penalty.conjugate_error(z, unit * t * sizes)
+    return max(0.0, gain - problem.penalty.conjugate(z) - rounding), dual, z
+
+
+def _finite(values: Any, shape: tuple[int, ...], name: str) -> Floats:
+    array = np.asarray(values, np.float64)
+    if array.shape != shape:
+        raise ValueError(f"dual.{name} must have shape {shape}, got {array.shape}.")
+    return np.nan_to_num(array, nan=0.0, posinf=0.0, neginf=0.0)

@@ -1,0 +1,184 @@
+"""Problem: points, labels, a loss and a penalty, and everything that can be computed from them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from robustsvm import dual as _dual
+from robustsvm.blocks import Floats, column_means, matvec
+from robustsvm.checks import as_labels, as_per_sample, as_weights, require_finite
+from robustsvm.dual import Dual
+from robustsvm.losses import Loss, WorstCase
+from robustsvm.penalties import Penalty, Ridge
+from robustsvm.points import UncertainPoints
+
+
+class Problem:
+    r"""A robust SVM as an optimisation problem.
+
+    .. math:: P(w, b) = R(w) + \frac1n \sum_i c_i \, \psi(m_i, s_i), \quad
+              m_i = r_i - y_i (w^\top x_i + b), \quad s_i = \|A_i^\top w\|_q
+
+    Parameters
+    ----------
+    points : UncertainPoints or array
+        The points; a plain array means no uncertainty.
+    y : (n,) array of -1 and +1
+        Labels, both present.
+    loss : Loss
+        ``Hinge()``, ``WorstCase(gamma)`` or ``ExpectedHinge()``.
+    lam : float, optional
+        Short for ``penalty=Ridge(lam)``, :math:`R = \frac\lambda2 \|w\|^2`.
+    penalty : Penalty, optional
+        R, when it is not a ridge.
+    sample_weight : (n,) array, optional
+        Weights; divided by their mean, so only their ratios matter.
+    fit_intercept : bool
+        Whether b is free; otherwise it is 0.
+    margin : float or (n,) array
+        The margin r_i asked of each sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robustsvm as rs
+    >>> pts = rs.UncertainPoints(np.array([[-2.0], [-1.0], [1.0], [2.0]]), std=0.5)
+    >>> problem = rs.Problem(pts, [-1, -1, 1, 1], rs.losses.WorstCase(gamma=1.0), lam=0.1)
+    >>> float(problem.objective([2.0], 0.0)), float(problem.objective([1.0], 0.0))
+    (0.2, 0.3)
+    """
+
+    def __init__(
+        self,
+        points: Any,
+        y: Any,
+        loss: Loss,
+        lam: float | None = None,
+        *,
+        penalty: Penalty | None = None,
+        sample_weight: Any = None,
+        fit_intercept: bool = True,
+        margin: Any = 1.0,
+    ) -> None:
+        self.points = points if isinstance(points, UncertainPoints) else UncertainPoints(points)
+        if not isinstance(loss, Loss):
+            raise TypeError(f"loss must be a Loss such as rs.losses.WorstCase(gamma=1.0), got {loss!r}.")
+        if loss.gaussian_only and self.points.p != 2:
+            raise ValueError(f"{loss!r} reads points as Gaussians: p must be 2, got {self.points.p:g}.")
+        if (lam is None) == (penalty is None):
+            raise ValueError("give one of lam and penalty.")
+        self.y = as_labels(y, len(self.points))
+        self.loss = loss
+        self.penalty: Penalty = Ridge(lam) if lam is not None else penalty  # type: ignore[assignment]
+        if not isinstance(self.penalty, Penalty):
+            raise TypeError(f"penalty must be a Penalty such as rs.penalties.Ridge(0.01), got {penalty!r}.")
+        self.weights = as_weights(sample_weight, self.y)
+        self.fit_intercept = bool(fit_intercept)
+        self.margin = np.broadcast_to(as_per_sample(margin, len(self.y), "margin"), self.y.shape)
+
+    def __repr__(self) -> str:
+        free = "" if self.fit_intercept else ", no intercept"
+        return f"Problem({self.points!r}, {self.loss!r}, {self.penalty!r}{free})"
+
+    # -- primal --------------------------------------------------------------------------------
+
+    def margins_and_spreads(self, w: Any, b: float = 0.0) -> tuple[Floats, Floats]:
+        """(m, s): what each sample lacks of its margin, and the spread that w sees of it."""
+        w, b = self.hyperplane(w, b)
+        m = self.margin - self.y * (matvec(self.points.means, w) + b)
+        return m, self.points.spread.seen(w, self.points.q)
+
+    def objective(self, w: Any, b: float = 0.0) -> float:
+        """P(w, b)."""
+        w, b = self.hyperplane(w, b)
+        m, s = self.margins_and_spreads(w, b)
+        return self.penalty.value(w) + float(np.mean(self.weights * self.loss.value(m, s)))
+
+    def gradient(self, w: Any, b: float = 0.0) -> tuple[Floats, float]:
+        """A subgradient of P in w and in b (0 when there is no intercept); the gradient where P has one."""
+        w, b = self.hyperplane(w, b)
+        dual = self.slopes(w, b)
+        grad_b = -float(np.mean(self.weights * dual.a * self.y)) if self.fit_intercept else 0.0
+        return self.penalty.gradient(w) - _dual.dual_vector(self, dual), grad_b
+
+    def slopes(self, w: Any, b: float = 0.0) -> Dual:
+        """The dual point that (w, b) proposes: slopes of each loss, directions of each norm."""
+        w, b = self.hyperplane(w, b)
+        a, v = self.loss.slopes(*self.margins_and_spreads(w, b))
+        return Dual(a, v, witness=w)
+
+    def best_intercept(self, w: Any, b: float = 0.0) -> float:
+        """A b that minimises P(w, .), by bisection on its monotone slope; 0 without an intercept.
+
+        `b` is where to start looking.
+        """
+        w, b = self.hyperplane(w, b)
+        if not self.fit_intercept:
+            return 0.0
+        m, s = self.margins_and_spreads(w, b)
+
+        def rises(step: float) -> bool:
+            a, _ = self.loss.slopes(m - self.y * step, s)
+            return bool(np.dot(self.weights * a, self.y) <= 0)
+
+        low = high = 0.0
+        width = 1.0
+        while not rises(high):
+            low, high, width = high, high + width, 2 * width
+        while rises(low):
+            low, high, width = low - width, low, 2 * width
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            if not low < middle < high:
+                break
+            low, high = (low, middle) if rises(middle) else (middle, high)
+        candidates = [(float(np.mean(self.weights * self.loss.value(m - self.y * t, s))), t) for t in (0.0, low, high)]
+        return b + min(candidates)[1]
+
+    def worst_perturbation(self, w: Any, b: float = 0.0) -> Floats:
+        """The displacement of each mean, inside its set, that hurts (w, b) most, shape (n, d).
+
+        At ``points.means + worst_perturbation(w, b)`` the hinge loss is the worst-case loss. It does
+        not depend on b; (w, b) is what is being judged, so both are taken.
+        """
+        w, b = self.hyperplane(w, b)
+        if not isinstance(self.loss, WorstCase):
+            raise TypeError(f"worst_perturbation needs a WorstCase loss, with its radius gamma; this is {self.loss!r}.")
+        toward = self.points.spread.displacements(w, self.points.q)
+        return np.asarray(-self.loss.gamma * self.y[:, None] * toward)
+
+    # -- dual ----------------------------------------------------------------------------------
+
+    def lower_bound(self, dual: Dual) -> float:
+        """A true lower bound on the smallest objective, from any dual guess (it is repaired first)."""
+        return _dual.dual_bound(self, dual)[0]
+
+    @cached_property
+    def column_sizes(self) -> Floats:
+        """How large the terms of the dual vector can be, column by column: one pass, for rounding bounds."""
+        largest = float(self.weights.max())
+        steepest = float(np.max(self.loss.largest_v(np.linspace(0.0, 1.0, 5))))
+        spread = self.points.spread
+        variances = spread.mean_variances() * max(1, spread.rank)
+        return largest * (column_means(self.points.means, abs) + steepest * np.sqrt(variances))
+
+    # -- input ---------------------------------------------------------------------------------
+
+    def hyperplane(self, w: Any, b: Any) -> tuple[Floats, float]:
+        """(w, b) as a float64 vector and a number; ``coef_`` of shape (1, d) is taken too."""
+        d = self.points.shape[1]
+        w = np.asarray(w, np.float64)
+        w = w.reshape(d) if w.shape == (1, d) else w
+        if w.shape != (d,):
+            raise ValueError(f"w must have shape ({d},), got {w.shape}.")
+        require_finite(w, "w")
+        offset = np.asarray(b, np.float64)
+        if offset.size != 1:
+            raise ValueError(f"b must be one number, got shape {offset.shape}.")
+        require_finite(offset, "b")
+        if not self.fit_intercept and offset.item() != 0.0:
+            raise ValueError(f"b must be 0: the problem has no intercept, got {offset.item():g}.")
+        return w, float(offset.item())

@@ -1,0 +1,144 @@
+"""Certificate and Solution: facts recomputed from the problem, never taken from a solver's word."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import NamedTuple
+
+from robustsvm.blocks import Floats
+from robustsvm.dual import Dual
+from robustsvm.errors import FalseBoundError
+
+
+def relative_gap(objective: float, lower_bound: float) -> float:
+    """(objective - lower_bound) / max(|objective|, |lower_bound|); 0 when both are 0.
+
+    It bounds the relative distance of the objective from the optimum, whatever that is.
+
+    Examples
+    --------
+    >>> relative_gap(2.0, 1.0), relative_gap(0.0, 0.0), relative_gap(1.0, float("-inf"))
+    (0.5, 0.0, inf)
+    """
+    if objective == lower_bound:
+        return 0.0
+    if lower_bound == float("-inf") or objective == float("inf"):
+        return float("inf")
+    return (objective - lower_bound) / max(abs(objective), abs(lower_bound))
+
+
+def honest_bound(objective: float, lower_bound: float) -> float:
+    """`lower_bound`, or `objective` where rounding of the objective put it a hair below the bound.
+
+    A bound that exceeds an objective value by more than rounding is false, and that is an error.
+    """
+    if lower_bound <= objective:
+        return lower_bound
+    if relative_gap(objective, lower_bound) < -1e-9:
+        raise FalseBoundError(
+            f"lower bound {lower_bound!r} exceeds an objective value {objective!r}: please report this problem."
+        )
+    return objective
+
+
+class Step(NamedTuple):
+    """One entry of a solver's history."""
+
+    passes: float
+    seconds: float
+    objective: float
+    lower_bound: float
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known about a hyperplane.
+
+    Attributes
+    ----------
+    objective : float
+        P(w, b).
+    lower_bound : float
+        A number below every objective value of the problem.
+    gap : float
+        `relative_gap` of the two.
+    source : str
+        Where the bound came from: "dual" (given by the caller), "slopes", "kinks", "exact", or "none".
+    passes : float
+        Passes over the data that it took; a cone solver's work is not counted in passes.
+    dual : Dual or None
+        The feasible dual point; hand it back to `certify` and the bound costs one pass.
+    """
+
+    objective: float
+    lower_bound: float
+    source: str
+    passes: float
+    dual: Dual | None = field(default=None, repr=False)
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap."""
+        return relative_gap(self.objective, self.lower_bound)
+
+    def __str__(self) -> str:
+        return f"objective {self.objective:.8g}, lower bound {self.lower_bound:.8g}, gap {self.gap:.1e} ({self.source})"
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A hyperplane with its certificate and how it was found.
+
+    Attributes
+    ----------
+    w, b : (d,) array, float
+        The hyperplane, in the user's units.
+    objective, lower_bound, gap : float
+        P(w, b), a bound below the optimum, and their relative gap, all recomputed from the problem.
+    status : str
+        "optimal" (gap <= tol) or "tolerance_not_reached".
+    solver, cvxpy_solver : str, str or None
+        Which path found it, and which cone solver when that path was "exact".
+    passes, seconds : float
+        Cost. Passes over the data made by our own code; a cone solver's iterations are not passes.
+    history : list of Step
+        How objective and bound went.
+    dual : Dual
+        The dual point behind the bound.
+    versions : dict
+        Versions of the packages that took part.
+    attempts : tuple of str
+        One line per solver tried, with what became of it.
+    """
+
+    w: Floats
+    b: float
+    objective: float
+    lower_bound: float
+    status: str
+    solver: str
+    passes: float
+    seconds: float
+    history: list[Step] = field(repr=False)
+    dual: Dual | None = field(repr=False)
+    cvxpy_solver: str | None = None
+    versions: dict[str, str] = field(default_factory=dict, repr=False)
+    attempts: tuple[str, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap."""
+        return relative_gap(self.objective, self.lower_bound)
+
+
+def installed_versions(*packages: str) -> dict[str, str]:
+    """Versions of Python and of those `packages` that are installed."""
+    found = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
