@@ -26,8 +26,16 @@ class Certain(Spread):
         self.rank = 0
 
     def radii(self) -> Floats:
-        """Zero: as part of other points, certain ones are those of radius 0."""
+        """Zero: among other points, certain ones are those of radius 0."""
         return np.zeros(self.n_points)
+
+    def expand(self, per_atom: Floats) -> Floats:
+        """Nothing is seen of a certain point."""
+        return np.zeros(self.n_points)
+
+    def gather(self, per_point: Floats) -> Floats:
+        """Nothing to sum."""
+        return np.zeros(1)
 
     def _project(self, w: Floats, rows: slice) -> Floats:
         return np.zeros((1, 0))

@@ -39,8 +39,8 @@ def judge(problem: Problem, w: Floats, b: float, dual: Dual, tol: float) -> Judg
     """The certificate of a solver's answer, improved by what costs a few passes.
 
     The intercept is set to its best value for w; the directions are tried as the multipliers give
-    them and as w does; the hyperplane that the dual point proposes competes with the solver's; and
-    where the gap is still open, kink least squares has a try.
+    them and as w does; and where the gap is still open, the hyperplane that the dual point proposes
+    and w = 0 compete with the solver's, and kink least squares has a try.
     """
     if isinstance(problem.penalty, Ball):
         w = problem.penalty.prox(w, 1.0)
@@ -50,11 +50,13 @@ def judge(problem: Problem, w: Floats, b: float, dual: Dual, tol: float) -> Judg
     objective = problem.objective(w, b)
     passes = 4.0
     if relative_gap(objective, bound) > tol:
-        proposed = problem.penalty.conjugate_maximiser(z)
-        intercept = problem.best_intercept(proposed, b)
-        if problem.objective(proposed, intercept) < objective:
-            w, b, objective = proposed, intercept, problem.objective(proposed, intercept)
-        passes += 2.0
+        # What the dual point proposes, and w = 0, which large sets make optimal and interior points only approach.
+        for proposed in (problem.penalty.conjugate_maximiser(z), np.zeros_like(w)):
+            intercept = problem.best_intercept(proposed, b)
+            value = problem.objective(proposed, intercept)
+            if value < objective:
+                w, b, objective = proposed, intercept, value
+            passes += 2.0
     for width in (1e-7, 1e-5, 1e-3):
         if relative_gap(objective, bound) <= tol:
             break
