@@ -142,9 +142,19 @@ class Spread(ABC):
 
     def displacements(self, w: Floats, q: float) -> Floats:
         """A_i e_i for every point, shape (n, d): how far it may move against w, at radius 1."""
-        E = dual_directions(self.project(w), q)
-        moved = np.concatenate([np.einsum("kdr,kr->kd", self._factor(rows), E[rows]) for rows in self._blocks()])
-        return np.stack([self.expand(column) for column in moved.T], axis=1)
+        return self.moved(dual_directions(self.project(w), q))
+
+    def moved(self, E: Floats, points: Any = slice(None)) -> Floats:
+        """A_i e_i for some of the points, shape (n, d), with a direction per atom: nothing else is expanded."""
+        atoms, inverse = np.unique(self.atom_of()[points], return_inverse=True)
+        images = np.concatenate(
+            [self._image(E[atoms[rows]], atoms[rows]) for rows in row_blocks(len(atoms), self.n_features * self.rank)]
+        )
+        return np.asarray(images[inverse] * self.radii()[points][:, None])
+
+    def _image(self, E: Floats, rows: Any) -> Floats:
+        """``B_k @ E[k]``, shape (k, d)."""
+        return np.einsum("kdr,kr->kd", self._factor(rows), E)
 
     # -- moments -------------------------------------------------------------------------------
 
@@ -152,6 +162,15 @@ class Spread(ABC):
         """Mean over the points of the variance of each feature, shape (d,)."""
         weights = self.gather(self.radii()) / self.n_points
         return np.sum([weights[rows] @ self._variances(rows) for rows in self._blocks()], axis=0)
+
+    def weighted_covariance(self, weights: Floats) -> Floats:
+        """``sum_i weights_i A_i A_i^T``, shape (d, d)."""
+        omega = self.gather(weights * self.radii())
+        total = np.zeros((self.n_features, self.n_features))
+        for rows in self._blocks():
+            A = self._factor(rows)
+            total += np.einsum("k,kdr,ker->de", omega[rows], A, A, optimize=True)
+        return total
 
     def traces(self) -> Floats:
         """Trace of each point's covariance, shape (n,)."""
@@ -184,7 +203,11 @@ class Spread(ABC):
         """The spread of some of the points; shared atoms stay shared."""
         scale = None if self.scale is None else self.scale[rows]
         if self.group is not None:
-            return self._with(n_points, self.values, self.group[rows], scale)
+            group = self.group[rows]
+            if n_points >= self.n_atoms:
+                return self._with(n_points, self.values, group, scale)
+            used, group = np.unique(group, return_inverse=True)  # atoms nobody uses any more stay behind
+            return self._with(n_points, self.values[used], group, scale)
         if self.n_atoms == 1:
             return self._with(n_points, self.values, None, scale)
         return self._with(n_points, self.values[rows], None, scale)

@@ -53,10 +53,11 @@ def column_means(X: Any, function: Any) -> Floats:
     return total / X.shape[0]
 
 
-def all_finite(values: Any) -> bool:
-    """Whether every stored entry is finite, without a temporary of the size of the data."""
-    data = values.data if hasattr(values, "indptr") else values
-    if data.ndim == 0:
-        return bool(np.isfinite(data))
+def extremes(values: Any) -> tuple[float, float]:
+    """Smallest and largest stored entry (NaN if there is one), without a temporary of the size of the data."""
+    data = np.atleast_1d(values.data if hasattr(values, "indptr") else values)
+    if data.size == 0:
+        return 0.0, 0.0
     width = int(np.prod(data.shape[1:]))
-    return all(bool(np.isfinite(data[rows]).all()) for rows in row_blocks(len(data), width))
+    parts = [data[rows] for rows in row_blocks(len(data), width)]
+    return float(np.min([part.min() for part in parts])), float(np.max([part.max() for part in parts]))

@@ -11,6 +11,7 @@ from robustsvm.blocks import Floats
 from robustsvm.dual import Dual, dual_bound
 from robustsvm.kinks import kink_dual
 from robustsvm.problem import Problem
+from robustsvm.scalars import as_number
 from robustsvm.solution import Certificate, honest_bound
 from robustsvm.solvers.exact import solve_exact
 
@@ -60,10 +61,13 @@ def certify(
     >>> round(bad.objective, 4), round(bad.lower_bound, 4)
     (0.3, 0.2)
     """
-    if effort not in (0, 1, 2, 3):
+    if not isinstance(problem, Problem):
+        raise TypeError(f"certify takes a Problem, got {type(problem).__name__}; a formulation has one as .problem.")
+    if dual is not None and not isinstance(dual, Dual):
+        raise TypeError(f"dual must be an rs.Dual(a, v, e), got {type(dual).__name__}.")
+    if not isinstance(effort, (int, np.integer)) or not 0 <= effort <= 3:
         raise ValueError(f"effort must be 0, 1, 2 or 3, got {effort!r}.")
-    if not tol > 0:
-        raise ValueError(f"tol must be > 0, got {tol!r}.")
+    tol = as_number(tol, "tol", above=0.0)
     w, b = problem.hyperplane(w, b)
     objective = problem.objective(w, b)
     best = Certificate(objective, float("-inf"), "none", 1.0)

@@ -7,35 +7,47 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from robustsvm.blocks import Floats, all_finite, row_blocks
+from robustsvm.blocks import Floats, extremes, row_blocks
 from robustsvm.spreads import Certain, Diagonal, DiagonalVariance, Factor, Full, Isotropic, Spread
+
+LARGEST = 1e100  # squares, and products with weights, still fit into a float
 
 
 def as_floats(values: Any, name: str) -> Any:
     """A float32 or float64 array, not copied if it is one already (memory maps stay mapped)."""
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array; fill or drop the masked entries first.")
-    array = np.asanyarray(values)
-    if array.dtype.kind not in "fiub":
+    try:
+        array = values if isinstance(values, np.memmap) else np.asarray(values)
+    except ValueError:
+        raise ValueError(f"{name} must be a rectangular array of numbers; its rows differ in length.") from None
+    if array.dtype.kind == "O" and not any(isinstance(entry, (str, bytes)) for entry in array.flat):
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError):
-            raise TypeError(f"{name} must hold real numbers, got dtype {array.dtype}.") from None
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
-    return array
+            pass
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, got {type(values).__name__} of dtype {array.dtype}.")
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
 def require_finite(values: Any, name: str) -> None:
-    """Raise if an entry is NaN or infinite."""
-    if not all_finite(values):
-        raise ValueError(f"{name} contains NaN or infinity; impute or drop those rows first.")
+    """Raise if an entry is NaN, infinite, or too large to compute with."""
+    low, high = extremes(values)
+    if not (np.isfinite(low) and np.isfinite(high)):
+        many = "; impute or drop those rows first" if np.ndim(values) > 1 else ""
+        raise ValueError(f"{name} contains NaN or infinity{many}.")
+    if max(-low, high) > LARGEST:
+        raise ValueError(f"{name} has entries of size {max(-low, high):.0e}; rescale it, squares of it would overflow.")
 
 
 def as_means(X: Any) -> Any:
     """Means as a dense (n, d) array or a CSR array, finite and not empty."""
     if sp.issparse(X):
+        if X.dtype.kind not in "fiub":
+            raise TypeError(f"X must hold real numbers, got dtype {X.dtype}.")
         means = sp.csr_array(X)
+        means.check_format(full_check=True)
         if means.dtype not in (np.float32, np.float64):
             means = means.astype(np.float64)
     else:
@@ -55,9 +67,33 @@ def as_norm(p: float | None) -> float:
     """The norm of the uncertainty set, in [1, infinity]."""
     if p is None:
         return 2.0
-    if np.ndim(p) != 0 or isinstance(p, str) or not p >= 1:
+    if np.asarray(p).ndim != 0 or np.asarray(p).dtype.kind not in "fiu":
+        raise TypeError(f"p must be a number in [1, inf], got {p!r}.")
+    if not p >= 1:
         raise ValueError(f"p must be a number in [1, inf], got {p!r}: below 1 the set is not convex.")
     return float(p)
+
+
+def as_names(feature_names: Any, d: int) -> Any:
+    """Distinct names of the d features."""
+    if isinstance(feature_names, str) or not np.iterable(feature_names):
+        raise TypeError(f"feature_names must be a sequence of {d} names, got {feature_names!r}.")
+    names = np.asarray([str(name) for name in feature_names], dtype=str)
+    if names.shape != (d,):
+        raise ValueError(f"feature_names has {len(names)} names for {d} features.")
+    if len(np.unique(names)) < d:
+        raise ValueError("feature_names must be distinct.")
+    return names
+
+
+def require_aligned(X: Any, errors: Any, name: str) -> None:
+    """Tables are matched by position, so two whose labels differ are a mistake."""
+    for axis in ("columns", "index"):
+        ours, theirs = getattr(X, axis, None), getattr(errors, axis, None)
+        if ours is None or theirs is None or callable(ours) or callable(theirs):
+            continue
+        if list(ours) != list(theirs):
+            raise ValueError(f"{name} and X are tables whose {axis} differ; bring them into the same order first.")
 
 
 def as_group(group: Any, n_points: int, n_atoms: int, name: str) -> Any:
@@ -97,11 +133,12 @@ def spread_from(
 
 def _error_bars(shape: tuple[int, int], values: Any, name: str, group: Any) -> Spread:
     n, d = shape
-    if (values < 0).any():
-        raise ValueError(f"{name} must not be negative; the smallest entry is {values.min():g}.")
-    rows = n if group is None else len(values) if values.ndim else 0
-    if group is not None and values.ndim == 0:
-        raise ValueError(f"group needs {name} with one row per group, got a scalar.")
+    smallest = extremes(values)[0]
+    if smallest < 0:
+        raise ValueError(f"{name} must not be negative; the smallest entry is {smallest:g}.")
+    if group is not None and (values.ndim == 0 or len(values) == 0):
+        raise ValueError(f"group needs {name} with one row per group, got shape {values.shape}.")
+    rows = n if group is None else len(values)
     index = None if group is None else as_group(group, n, rows, name)
     if values.ndim < 2:
         if values.ndim == 1 and len(values) != rows:
@@ -111,21 +148,22 @@ def _error_bars(shape: tuple[int, int], values: Any, name: str, group: Any) -> S
         scale = np.full(n, radii) if radii.ndim == 0 else radii.copy() if index is None else radii[index]
         return Isotropic(n, d, None, None, scale)
     if values.shape not in {(rows, d), (1, d)}:
-        raise ValueError(f"{name} must be a scalar, ({n},), ({n}, {d}) or (1, {d}), got {values.shape}.")
+        shapes = f"a scalar, ({n},), ({n}, {d}) or (1, {d})" if group is None else f"(k,) or (k, {d}) with group"
+        raise ValueError(f"{name} must be {shapes}, got {values.shape}.")
     kind = Diagonal if name == "std" else DiagonalVariance
     return kind(n, d, values, index)
 
 
 def _matrices(shape: tuple[int, int], values: Any, name: str, group: Any) -> Spread:
     n, d = shape
-    last = "d" if name == "cov" else "r"
+    last, given = "d" if name == "cov" else "r", values.shape
     if name == "cov" and values.ndim == 2:
         values = values[None]
     if values.ndim != 3 or values.shape[1] != d or (name == "cov" and values.shape[2] != d):
         shared = f", ({d}, {d})" if name == "cov" else ""
         raise ValueError(
             f"{name} must have shape (n, d, {last}){shared} or, with group=, (k, d, {last}); "
-            f"here n = {n}, d = {d}, got {values.shape}."
+            f"here n = {n}, d = {d}, got {given}."
         )
     if group is None and len(values) not in (1, n):
         raise ValueError(f"{name} has {len(values)} matrices for {n} samples; pass group= to say which is whose.")
@@ -148,31 +186,36 @@ def _require_psd(covs: Any) -> None:
         skew = np.abs(block - block.transpose(0, 2, 1)).max(axis=(1, 2))
         if (skew > 100 * eps * largest).any():
             at = rows.start + int(np.argmax(skew / largest))
-            raise ValueError(f"cov[{at}] is not symmetric; pass (cov + cov.transpose(0, 2, 1)) / 2 if that is meant.")
-        smallest = np.linalg.eigvalsh(block)[:, 0]
+            raise ValueError(f"cov[{at}] is not symmetric; pass (cov + cov.swapaxes(-1, -2)) / 2 if that is meant.")
+        smallest = np.minimum(np.linalg.eigvalsh(block)[:, 0], 0.0)
+        # A variance is given exactly: no rounding excuses a negative one.
+        smallest = np.minimum(smallest, np.where((np.einsum("kdd->kd", block) < 0).any(axis=1), -np.inf, 0.0))
         if (smallest < -64 * d * eps * largest).any():
             at = rows.start + int(np.argmin(smallest / largest))
             raise ValueError(
-                f"cov[{at}] is not positive semidefinite: smallest eigenvalue {smallest[at - rows.start]:g}. "
+                f"cov[{at}] is not positive semidefinite: smallest eigenvalue "
+                f"{np.linalg.eigvalsh(block[at - rows.start])[0]:g}. "
                 "No random vector has such a covariance; clip its negative eigenvalues if they are estimation error."
             )
 
 
-def as_labels(y: Any, n: int) -> Floats:
-    """Labels -1 and +1, both present."""
+def as_labels(y: Any, n: int, *, both: bool = True) -> Floats:
+    """Labels -1 and +1; both present unless they are only to be scored."""
+    if isinstance(y, np.ma.MaskedArray):
+        raise TypeError("y is a masked array; drop the samples without a label first.")
     labels = np.asarray(y)
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels.ravel()
     if labels.shape != (n,):
         raise ValueError(f"y must have one label per sample, shape ({n},), got {labels.shape}.")
-    found = np.unique(labels)
-    if labels.dtype.kind not in "fiu" or not np.isin(found, (-1, 1)).all():
-        shown = ", ".join(repr(label) for label in found[:4].tolist())
+    found = set(labels.tolist())
+    if labels.dtype.kind not in "fiuO" or not found <= {-1, 1} or any(isinstance(label, bool) for label in found):
+        shown = ", ".join(sorted(repr(label) for label in found)[:4])
         raise ValueError(
             f"y must hold -1 and +1, got {shown}; for two other labels pass np.where(y == positive, 1, -1)."
         )
-    if len(found) == 1:
-        raise ValueError(f"y has one class only ({found[0]:+g}); two are needed to separate them.")
+    if both and len(found) == 1:
+        raise ValueError(f"y has one class only ({found.pop():+g}); two are needed to separate them.")
     return labels.astype(np.float64)
 
 
@@ -188,15 +231,17 @@ def as_weights(sample_weight: Any, y: Floats) -> Floats:
     require_finite(weights, "sample_weight")
     if (weights < 0).any():
         raise ValueError(f"sample_weight must not be negative; the smallest is {weights.min():g}.")
+    weights = weights / max(float(weights.max()), np.finfo(np.float64).tiny)
+    weights = weights / max(float(weights.mean()), np.finfo(np.float64).tiny)
     for label in (-1.0, 1.0):
-        if not weights[y == label].any():
+        if not weights[y == label].sum() > 0:
             raise ValueError(f"sample_weight is 0 for all of class {label:+g}; two classes are needed.")
-    return np.asarray(weights / weights.mean())
+    return np.asarray(weights)
 
 
 def as_per_sample(values: Any, n: int, name: str) -> Floats:
     """A finite scalar, or one finite number per sample."""
-    array = np.asarray(as_floats(values, name), np.float64)
+    array = np.array(as_floats(values, name), np.float64)  # a copy: the caller's array may change later
     if array.shape not in {(), (n,)}:
         raise ValueError(f"{name} must be one number or shape ({n},), got {array.shape}.")
     require_finite(array, name)

@@ -94,7 +94,8 @@ def dual_bound(
     z = dual_vector(problem, dual)
     gains = problem.weights * dual.a * problem.margin
     gain = float(gains.mean())
-    sizes, extra = problem.column_sizes, 0.0
+    data, spread = problem.column_sizes
+    sizes, extra = float(dual.a.max()) * data + float(dual.v.max()) * spread, 0.0
     if constraint_terms is not None:
         shift, extra = constraint_terms
         z, gain, sizes = z - shift, gain + extra, sizes + np.abs(shift)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from robustsvm.checks import as_means, as_norm, require_finite
+from robustsvm.checks import as_means
 from robustsvm.points import UncertainPoints
-from robustsvm.spreads import KINDS
 
 FORMAT = "robustsvm.points"
 FORMAT_VERSION = 1
@@ -22,8 +21,8 @@ FORMAT_VERSION = 1
 def save(points: UncertainPoints, path: str | os.PathLike[str]) -> None:
     """Write `points` to an npz file at exactly `path`, in the structure they have: nothing is expanded.
 
-    The file holds ``header`` (JSON text with the format's name and version, the kind of spread and p),
-    the means (``means``, or ``data``, ``indices``, ``indptr`` and ``shape`` when sparse), what the
+    The file holds ``header`` (JSON text: the format's name and version, the kind of spread, p, and the
+    names of the other arrays), the means (``means``, or ``data``, ``indices``, ``indptr`` and ``shape`` when sparse), what the
     spread stores (``spread_values``, ``spread_group``, ``spread_scale``, each where there is one) and
     ``feature_names``.
 
@@ -39,60 +38,75 @@ def save(points: UncertainPoints, path: str | os.PathLike[str]) -> None:
     """
     if not isinstance(points, UncertainPoints):
         raise TypeError(f"save takes UncertainPoints, got {type(points).__name__}.")
-    header = {"format": FORMAT, "version": FORMAT_VERSION, "kind": points.spread.kind, "p": repr(points.p)}
-    arrays: dict[str, Any] = {"header": np.array(json.dumps(header))}
+    arrays: dict[str, Any] = {}
     if sp.issparse(points.means):
-        for name in ("data", "indices", "indptr"):
-            arrays[name] = getattr(points.means, name)
+        arrays |= {name: getattr(points.means, name) for name in ("data", "indices", "indptr")}
         arrays["shape"] = np.array(points.shape)
     else:
         arrays["means"] = points.means
     arrays |= {f"spread_{name}": array for name, array in points.spread.arrays().items()}
     if points.feature_names is not None:
         arrays["feature_names"] = points.feature_names
-    with Path(path).open("wb") as file:
-        np.savez(file, **arrays)
+    header = {
+        "format": FORMAT,
+        "version": FORMAT_VERSION,
+        "kind": points.spread.kind,
+        "p": repr(points.p),
+        "arrays": sorted(arrays),
+    }
+    target = Path(path)
+    # Written beside the target and moved over it: a failure, or a target the points are mapped from, loses nothing.
+    with tempfile.NamedTemporaryFile("wb", dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
+        try:
+            np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+    os.replace(file.name, target)
 
 
 def load(path: str | os.PathLike[str]) -> UncertainPoints:
     """Read what `save` wrote; a damaged, foreign or newer file is an error."""
+    name = os.fspath(path)
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        header = json.loads(str(arrays["header"]))
-        if header["format"] != FORMAT:
-            raise KeyError(header["format"])
-    except FileNotFoundError:
+        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            arrays = {key: stored[key] for key in stored.files}
+        header = json.loads(str(arrays.pop("header")))
+        if header["format"] != FORMAT or not isinstance(header["version"], int):
+            raise KeyError("format")
+    except (FileNotFoundError, IsADirectoryError, PermissionError):
         raise
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{os.fspath(path)} is not a file of robustsvm points, or it is damaged ({error}).") from None
-    if header["version"] > FORMAT_VERSION:
-        raise ValueError(
-            f"{os.fspath(path)} has format version {header['version']}, this robustsvm reads up to {FORMAT_VERSION}."
-        )
+    except Exception as error:  # whatever a damaged archive makes the readers raise
+        raise ValueError(f"{name} is not a file of robustsvm points, or it is damaged ({error!r}).") from None
+    if not 1 <= header["version"] <= FORMAT_VERSION:
+        raise ValueError(f"{name} has format version {header['version']}, this robustsvm reads 1 to {FORMAT_VERSION}.")
     try:
         return _assembled(header, arrays)
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise ValueError(f"{os.fspath(path)} is damaged: {error}.") from None
+    except Exception as error:
+        raise ValueError(f"{name} is damaged: {error}") from None
 
 
 def _assembled(header: dict[str, Any], arrays: dict[str, Any]) -> UncertainPoints:
+    """Points through the same checks that a user's arrays pass."""
+    if sorted(arrays) != header["arrays"]:
+        raise ValueError(f"it holds {sorted(arrays)} and should hold {header['arrays']}")
     if "means" in arrays:
         means = as_means(arrays["means"])
     else:
+        if arrays["indices"].dtype.kind != "i" or arrays["indptr"].dtype.kind != "i":
+            raise ValueError("the indices of the sparse means are not integers")
         n, d = (int(size) for size in arrays["shape"])
         means = as_means(sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, d)))
     values, group, scale = (arrays.get(f"spread_{name}") for name in ("values", "group", "scale"))
-    for name, array in (("values", values), ("scale", scale)):
-        if array is not None:
-            require_finite(array, f"spread_{name}")
-    n, d = means.shape
-    if scale is not None and (scale.shape != (n,) or (scale < 0).any()):
-        raise ValueError(f"spread_scale has shape {scale.shape} for {n} points, or negative entries")
-    spread = KINDS[header["kind"]](n, d, values, group, scale)
-    atoms = spread.atom_of()
-    if atoms.shape != (n,) or atoms.min() < 0 or atoms.max() >= spread.n_atoms:
-        raise ValueError("spread_group does not match the points")
-    if values is not None and values.shape[1] != d:
-        raise ValueError(f"spread_values has {values.shape[1]} features, the means have {d}")
-    return UncertainPoints._from(means, spread, as_norm(float(header["p"])), arrays.get("feature_names"))
+    kind = header["kind"]
+    expected = {"certain": (False, False), "isotropic": (False, True)}.get(kind, (True, scale is not None))
+    if (values is not None, scale is not None) != expected:
+        raise ValueError(f"a spread of kind {kind!r} with the wrong arrays")
+    argument = {"diagonal": "std", "diagonal_variance": "var", "full": "cov", "factor": "factor"}
+    given = {"std": scale} if kind == "isotropic" else {} if kind == "certain" else {argument[kind]: values}
+    points = UncertainPoints(
+        means, **given, group=group, p=float(header["p"]), feature_names=arrays.get("feature_names")
+    )
+    if points.spread.kind != kind:
+        raise ValueError(f"its spread is not of kind {kind!r}")
+    return points if scale is None or kind == "isotropic" else points.scaled(scale)

@@ -73,7 +73,7 @@ def _bounded(columns: Floats, residual: Floats, low: float, high: float, ray: Fl
     if ray is not None:
         columns, upper = np.column_stack([columns, -ray]), np.append(upper, np.inf)
     lower = np.append(np.full(k, low), np.zeros(columns.shape[1] - k))
-    scale = max(float(np.abs(columns).max()), 1e-300)
+    scale = max(float(np.abs(columns).max()), float(np.abs(residual).max()), 1e-300)
     found = lsq_linear(columns / scale, residual / scale, (lower, upper), method="bvls", tol=1e-15, max_iter=20 * k)
     return np.asarray(found.x[:k])
 
@@ -92,14 +92,13 @@ def _sample_step(
     a, v = a.copy(), v.copy()
     a[free], v[free] = below[0][free], below[1][free]
     start = dual_vector(problem, Dual(a, v, e))
-    points = problem.points[free]
-    means = points.means.toarray() if hasattr(points.means, "toarray") else np.asarray(points.means, np.float64)
+    means = problem.points.means[free]
+    means = means.toarray() if hasattr(means, "toarray") else np.asarray(means, np.float64)
     weight = problem.weights[free] / len(problem.y)
     columns = (weight * (above[0] - below[0])[free] * problem.y[free]) * means.T
     rise = weight * (above[1] - below[1])[free]
     if rise.any():
-        atoms = problem.points.spread.atom_of()[free]
-        columns = columns - rise * np.einsum("ndr,nr->dn", points.spread.factor(), e[atoms])
+        columns = columns - rise * problem.points.spread.moved(e, free).T
     residual = target - start
     if problem.fit_intercept:
         # One more row: the classes must balance, weighted to count as much as a column does.

@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from robustsvm.blocks import Floats
+from robustsvm.scalars import as_number
 
 _INV_SQRT_2PI = 1.0 / np.sqrt(2.0 * np.pi)
 
@@ -138,9 +139,7 @@ class WorstCase(Loss):
     def __init__(self, gamma: float = 1.0) -> None:
         if np.ndim(gamma) != 0:
             raise ValueError("gamma must be one number; for a radius per sample use points.scaled(radii).")
-        if not (np.isfinite(gamma) and gamma >= 0):
-            raise ValueError(f"gamma must be a finite number >= 0, got {gamma!r}.")
-        self.gamma = float(gamma)
+        self.gamma = as_number(gamma, "gamma", at_least=0.0)
 
     def value(self, m: Floats, s: Floats) -> Floats:
         """max(0, m + gamma s)."""

@@ -8,14 +8,15 @@ import numpy as np
 from scipy.special import ndtr
 
 from robustsvm.blocks import Floats, matvec
-from robustsvm.checks import as_labels
+from robustsvm.checks import as_floats, as_labels, require_finite
 from robustsvm.points import UncertainPoints
+from robustsvm.scalars import as_number
 
 
 def _margins(model: Any, points: Any, y: Any) -> tuple[Floats, Floats]:
     """Y f(x) and the spread seen, for a Solution, a fitted linear estimator or a pair (w, b)."""
     points = points if isinstance(points, UncertainPoints) else UncertainPoints(points)
-    if isinstance(model, tuple):
+    if isinstance(model, tuple) and len(model) == 2:
         w, b = model
     elif hasattr(model, "coef_"):
         w, b = model.coef_, model.intercept_
@@ -23,13 +24,16 @@ def _margins(model: Any, points: Any, y: Any) -> tuple[Floats, Floats]:
         w, b = model.w, model.b
     else:
         raise TypeError(f"a Solution, a fitted linear estimator or (w, b) is needed, got {type(model).__name__}.")
-    w = np.asarray(w, np.float64).ravel()
+    w = np.asarray(as_floats(w, "w"), np.float64).ravel()
     if w.shape != (points.shape[1],):
         raise ValueError(f"the model has {w.size} weights, the points have {points.shape[1]} features.")
-    if np.size(b) != 1:
-        raise ValueError(f"the model must have one intercept, got {np.size(b)}.")
-    decision = matvec(points.means, w) + np.asarray(b, np.float64).item()
-    return as_labels(y, len(points)) * decision, points.spread.seen(w, points.q)
+    b = np.asarray(as_floats(b, "b"), np.float64)
+    if b.size != 1:
+        raise ValueError(f"the model must have one intercept, got {b.size}.")
+    require_finite(w, "w")
+    require_finite(b, "b")
+    decision = matvec(points.means, w) + b.item()
+    return as_labels(y, len(points), both=False) * decision, points.spread.seen(w, points.q)
 
 
 def mean_error(model: Any, points: Any, y: Any) -> float:
@@ -77,7 +81,6 @@ def worst_case_error(model: Any, points: Any, y: Any, gamma: float = 1.0) -> flo
     >>> rs.metrics.worst_case_error(([1.0], 0.0), pts, [-1, -1, 1], gamma=2.5)
     0.6666666666666666
     """
-    if not (np.ndim(gamma) == 0 and np.isfinite(gamma) and gamma >= 0):
-        raise ValueError(f"gamma must be a finite number >= 0, got {gamma!r}.")
+    gamma = as_number(gamma, "gamma", at_least=0.0)
     margin, seen = _margins(model, points, y)
     return float(np.mean(margin - gamma * seen <= 0))

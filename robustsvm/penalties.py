@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from robustsvm.blocks import Floats
+from robustsvm.scalars import as_number
 
 
 class Penalty(ABC):
@@ -45,12 +46,6 @@ class Penalty(ABC):
         """The t in [0, 1] that maximises t gain - R*(t z)."""
 
 
-def _positive(name: str, number: float) -> float:
-    if np.ndim(number) != 0 or not (np.isfinite(number) and number > 0):
-        raise ValueError(f"{name} must be a finite number > 0, got {number!r}.")
-    return float(number)
-
-
 class Ridge(Penalty):
     """lam/2 ||w||^2. scikit-learn's SGDClassifier calls lam alpha; SVC's C is 1/(n lam).
 
@@ -64,7 +59,7 @@ class Ridge(Penalty):
     """
 
     def __init__(self, lam: float) -> None:
-        self.lam = _positive("lam", lam)
+        self.lam = as_number(lam, "lam", above=0.0)
 
     def value(self, w: Floats) -> float:
         """lam/2 ||w||^2."""
@@ -114,7 +109,7 @@ class Ball(Penalty):
     """
 
     def __init__(self, radius: float) -> None:
-        self.radius = _positive("radius", radius)
+        self.radius = as_number(radius, "radius", above=0.0)
 
     def value(self, w: Floats) -> float:
         """0 or infinity; a few units in the last place outside count as on the sphere."""

@@ -8,7 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from robustsvm.blocks import Floats
-from robustsvm.checks import as_means, as_norm, as_per_sample, spread_from
+from robustsvm.checks import (
+    as_means,
+    as_names,
+    as_norm,
+    as_per_sample,
+    require_aligned,
+    require_finite,
+    spread_from,
+)
 from robustsvm.norms import conjugate_exponent
 from robustsvm.spreads import Certain, Diagonal, Full, Isotropic, Spread, concatenated
 
@@ -75,6 +83,8 @@ class UncertainPoints:
             raise TypeError("X is UncertainPoints already; use it as it is, or X.means for its means alone.")
         if feature_names is None and hasattr(X, "columns"):
             feature_names = [str(name) for name in X.columns]
+        for name, errors in (("std", std), ("var", var)):
+            require_aligned(X, errors, name)
         means = as_means(X)
         spread = spread_from(means.shape, std=std, var=var, cov=cov, factor=factor, group=group)
         self._set(means, spread, as_norm(p), feature_names)
@@ -85,14 +95,10 @@ class UncertainPoints:
                 f"cov with p = {p:g}: a covariance fixes an ellipsoid, not a {p:g}-norm set (its square root is not "
                 "unique). Give std= for axis-aligned sets or factor= for the map of the unit ball."
             )
-        if feature_names is not None:
-            feature_names = np.asarray([str(name) for name in feature_names], dtype=str)
-            if feature_names.shape != (means.shape[1],):
-                raise ValueError(f"feature_names has {len(feature_names)} names for {means.shape[1]} features.")
-        self.means = means
-        self.spread = spread
-        self.p = p
-        self.feature_names = feature_names
+        self._means = means
+        self._spread = spread
+        self._p = p
+        self._feature_names = None if feature_names is None else as_names(feature_names, means.shape[1])
 
     @classmethod
     def _from(cls, means: Any, spread: Spread, p: float, feature_names: Any = None) -> Self:
@@ -104,6 +110,26 @@ class UncertainPoints:
     # -- facts ---------------------------------------------------------------------------------
 
     ndim = 2
+
+    @property
+    def means(self) -> Any:
+        """(n, d) array or CSR array: the caller's own, not a copy."""
+        return self._means
+
+    @property
+    def spread(self) -> Spread:
+        """How the uncertainty is stored."""
+        return self._spread
+
+    @property
+    def p(self) -> float:
+        """Norm of the uncertainty set."""
+        return self._p
+
+    @property
+    def feature_names(self) -> Any:
+        """(d,) array of str, or None."""
+        return self._feature_names
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -202,6 +228,10 @@ class UncertainPoints:
             index = np.arange(self.shape[1])[columns]
         else:
             asked = np.atleast_1d(np.asarray(columns))
+            if asked.ndim > 1 or asked.dtype.kind not in "iubUOf" or (asked.dtype.kind == "f" and asked.size):
+                raise TypeError(f"columns must be numbers, names, a mask or a slice, got {columns!r}.")
+            if asked.size == 0:
+                raise IndexError("no columns selected: UncertainPoints holds at least one feature.")
             if asked.dtype.kind in "UO":
                 known = [] if self.feature_names is None else self.feature_names.tolist()
                 missing = [name for name in asked.tolist() if name not in known]
@@ -212,6 +242,8 @@ class UncertainPoints:
                 index = np.arange(self.shape[1])[asked]
         if index.size == 0:
             raise IndexError("no columns selected: UncertainPoints holds at least one feature.")
+        if len(np.unique(index)) < len(index):
+            raise ValueError("columns must be distinct: copies of a feature share their error, and that is not kept.")
         return index
 
     # -- new points from old -------------------------------------------------------------------
@@ -221,7 +253,9 @@ class UncertainPoints:
         radius = as_per_sample(radius, len(self), "radius")
         if (radius < 0).any():
             raise ValueError(f"radius must not be negative; the smallest is {radius.min():g}.")
-        return self._from(self.means, self.spread.scaled(radius), self.p, self.feature_names)
+        spread = self.spread.scaled(radius)
+        require_finite(spread.radii(), "radius times the radii so far")
+        return self._from(self.means, spread, self.p, self.feature_names)
 
     def with_p(self, p: float) -> UncertainPoints:
         """The same factors, the set measured in another norm."""
@@ -241,21 +275,26 @@ class UncertainPoints:
     def concatenate(self, *others: UncertainPoints) -> UncertainPoints:
         """These points followed by others of the same features, norm and kind of spread.
 
-        Certain points go with every kind, isotropic ones with error bars and covariances. Other
-        mixtures would have to be expanded, which is not done behind your back: they raise.
+        Certain points go with every kind, isotropic ones with error bars and covariances, and error
+        bars with variances. Other mixtures would have to be expanded, which is not done behind your
+        back: they raise.
         """
         every = (self, *others)
         for other in others:
             if not isinstance(other, UncertainPoints):
                 raise TypeError(f"concatenate takes UncertainPoints, got {type(other).__name__}.")
-            if other.shape[1] != self.shape[1] or other.p != self.p:
-                raise ValueError(f"cannot concatenate {other!r} to {self!r}: features and p must agree.")
+            if other.shape[1] != self.shape[1]:
+                raise ValueError(f"cannot concatenate {other!r} to {self!r}: the features must agree.")
             if not np.array_equal(self.feature_names, other.feature_names):
                 raise ValueError("cannot concatenate points whose feature_names differ.")
+        norms = {points.p for points in every if not isinstance(points.spread, Certain)} or {self.p}
+        if len(norms) > 1:
+            raise ValueError(f"cannot concatenate sets of different norms, p = {sorted(norms)}.")
         stack = sp.vstack if any(sp.issparse(points.means) for points in every) else np.concatenate
         means = stack([points.means for points in every])
         spread = concatenated([points.spread for points in every])
-        return self._from(sp.csr_array(means) if sp.issparse(means) else means, spread, self.p, self.feature_names)
+        means = sp.csr_array(means) if sp.issparse(means) else means
+        return self._from(means, spread, norms.pop(), self.feature_names)
 
     # -- moments and draws ---------------------------------------------------------------------
 
@@ -268,8 +307,8 @@ class UncertainPoints:
     def sample(self, k: int, random_state: Any = None) -> Floats:
         """`k` draws from each Gaussian N(x_i, A_i A_i^T), shape (k, n, d)."""
         self._require_gaussian("sample() reads the points as Gaussians")
-        if k < 1:
-            raise ValueError(f"k must be at least 1, got {k!r}.")
+        if not isinstance(k, (int, np.integer)) or k < 1:
+            raise ValueError(f"k must be a whole number of at least 1, got {k!r}.")
         rng = np.random.default_rng(random_state)
         means = np.asarray(self.means.toarray() if sp.issparse(self.means) else self.means, np.float64)
         n, d = self.shape
@@ -280,8 +319,12 @@ class UncertainPoints:
             per_point = np.stack([self.spread.expand(column) for column in self.spread.axis_lengths().T], axis=1)
             draws[:] = means + per_point * rng.standard_normal((k, n, d))
         else:
-            A = self.spread.factor()
-            draws[:] = means + np.einsum("ndr,knr->knd", A, rng.standard_normal((k, n, self.spread.rank)))
+            draws[:] = means
+            atom_of, radii = self.spread.atom_of(), self.spread.radii()
+            for atom in range(self.spread.n_atoms):
+                rows = np.flatnonzero(atom_of == atom) if self.spread.n_atoms < n else np.array([atom])
+                noise = rng.standard_normal((k, len(rows), self.spread.rank)) * radii[rows, None]
+                draws[:, rows] += noise @ self.spread._factor(slice(atom, atom + 1))[0].T
         return draws
 
     def _require_gaussian(self, what: str) -> None:

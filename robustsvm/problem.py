@@ -9,11 +9,12 @@ import numpy as np
 
 from robustsvm import dual as _dual
 from robustsvm.blocks import Floats, column_means, matvec
-from robustsvm.checks import as_labels, as_per_sample, as_weights, require_finite
+from robustsvm.checks import as_floats, as_labels, as_per_sample, as_weights, require_finite
 from robustsvm.dual import Dual
 from robustsvm.losses import Loss, WorstCase
 from robustsvm.penalties import Penalty, Ridge
 from robustsvm.points import UncertainPoints
+from robustsvm.scalars import as_flag
 
 
 class Problem:
@@ -76,7 +77,7 @@ class Problem:
         if not isinstance(self.penalty, Penalty):
             raise TypeError(f"penalty must be a Penalty such as rs.penalties.Ridge(0.01), got {penalty!r}.")
         self.weights = as_weights(sample_weight, self.y)
-        self.fit_intercept = bool(fit_intercept)
+        self.fit_intercept = as_flag(fit_intercept, "fit_intercept")
         self.margin = np.broadcast_to(as_per_sample(margin, len(self.y), "margin"), self.y.shape)
 
     def __repr__(self) -> str:
@@ -89,7 +90,10 @@ class Problem:
         """(m, s): what each sample lacks of its margin, and the spread that w sees of it."""
         w, b = self.hyperplane(w, b)
         m = self.margin - self.y * (matvec(self.points.means, w) + b)
-        return m, self.points.spread.seen(w, self.points.q)
+        s = self.points.spread.seen(w, self.points.q)
+        if not (np.isfinite(m).all() and np.isfinite(s).all()):
+            raise ValueError("w and the points are so large that their product overflows; rescale the features.")
+        return m, s
 
     def objective(self, w: Any, b: float = 0.0) -> float:
         """P(w, b)."""
@@ -154,28 +158,28 @@ class Problem:
 
     def lower_bound(self, dual: Dual) -> float:
         """A true lower bound on the smallest objective, from any dual guess (it is repaired first)."""
+        if not isinstance(dual, Dual):
+            raise TypeError(f"dual must be an rs.Dual(a, v, e), got {type(dual).__name__}.")
         return _dual.dual_bound(self, dual)[0]
 
     @cached_property
-    def column_sizes(self) -> Floats:
-        """How large the terms of the dual vector can be, column by column: one pass, for rounding bounds."""
-        largest = float(self.weights.max())
-        steepest = float(np.max(self.loss.largest_v(np.linspace(0.0, 1.0, 5))))
-        spread = self.points.spread
+    def column_sizes(self) -> tuple[Floats, Floats]:
+        """How large the terms x_i and A_i e_i of the dual vector are, column by column: for rounding bounds."""
+        largest, spread = float(self.weights.max()), self.points.spread
         variances = spread.mean_variances() * max(1, spread.rank)
-        return largest * (column_means(self.points.means, abs) + steepest * np.sqrt(variances))
+        return largest * column_means(self.points.means, abs), largest * np.sqrt(variances)
 
     # -- input ---------------------------------------------------------------------------------
 
     def hyperplane(self, w: Any, b: Any) -> tuple[Floats, float]:
         """(w, b) as a float64 vector and a number; ``coef_`` of shape (1, d) is taken too."""
         d = self.points.shape[1]
-        w = np.asarray(w, np.float64)
+        w = np.asarray(as_floats(w, "w"), np.float64)
         w = w.reshape(d) if w.shape == (1, d) else w
         if w.shape != (d,):
             raise ValueError(f"w must have shape ({d},), got {w.shape}.")
         require_finite(w, "w")
-        offset = np.asarray(b, np.float64)
+        offset = np.asarray(as_floats(b, "b"), np.float64)
         if offset.size != 1:
             raise ValueError(f"b must be one number, got shape {offset.shape}.")
         require_finite(offset, "b")

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 
 from robustsvm.atoms import Spread
 from robustsvm.blocks import Floats, row_blocks
-from robustsvm.norms import dual_directions
 
 __all__ = ["KINDS", "Certain", "Diagonal", "DiagonalVariance", "Factor", "Full", "Isotropic", "Spread", "concatenated"]
 
@@ -75,6 +74,13 @@ class Isotropic(Spread):
     def _variances(self, rows: slice) -> Floats:
         return np.ones((1, self.n_features))
 
+    def _image(self, E: Floats, rows: Any) -> Floats:
+        return E
+
+    def weighted_covariance(self, weights: Floats) -> Floats:
+        """A multiple of the identity."""
+        return np.eye(self.n_features) * self.gather(weights * self.radii())[0]
+
     def projection_matrix(self) -> sp.csr_array:
         """The identity."""
         return sp.csr_array(sp.eye_array(self.n_features))
@@ -107,11 +113,13 @@ class Diagonal(Spread):
     def _variances(self, rows: slice) -> Floats:
         return self._std(rows) ** 2
 
-    def displacements(self, w: Floats, q: float) -> Floats:
-        """A_i e_i without building the diagonal matrices."""
-        E = dual_directions(self.project(w), q)
-        moved = np.concatenate([self._std(rows) * E[rows] for rows in self._blocks()])
-        return np.stack([self.expand(column) for column in moved.T], axis=1)
+    def _image(self, E: Floats, rows: Any) -> Floats:
+        return self._std(rows) * E
+
+    def weighted_covariance(self, weights: Floats) -> Floats:
+        """Diagonal, without building the diagonal matrices."""
+        omega = self.gather(weights * self.radii())
+        return np.diag(np.sum([omega[rows] @ self._variances(rows) for rows in self._blocks()], axis=0))
 
     def projection_matrix(self) -> sp.csr_array:
         """K diagonal blocks, K * d entries."""
@@ -168,6 +176,11 @@ class Full(Spread):
         """``sqrt(w.T @ cov_k @ w)``: no factor is needed."""
         squares = [np.einsum("kd,d->k", self._cov(rows) @ w, w) for rows in self._blocks()]
         return np.asarray(np.sqrt(np.maximum(np.concatenate(squares), 0.0)))
+
+    def weighted_covariance(self, weights: Floats) -> Floats:
+        """A sum of the covariances themselves: no factor is needed."""
+        omega = self.gather(weights * self.radii())
+        return np.sum([np.einsum("k,kde->de", omega[rows], self._cov(rows)) for rows in self._blocks()], axis=0)
 
     def aligned(self, w: Floats, omega: Floats, q: float) -> Floats:
         """``sum_k omega_k cov_k w / s_k``.
@@ -235,6 +248,8 @@ def concatenated(spreads: list[Spread]) -> Spread:
     if kinds == {Isotropic}:
         return Isotropic(n, d, None, None, scale)
     others = kinds - {Isotropic}
+    if others == {Diagonal, DiagonalVariance}:
+        others = {Diagonal}
     if len(others) > 1 or (Isotropic in kinds and Factor in others):
         names = " and ".join(sorted(kind.__name__ for kind in kinds))
         raise TypeError(f"cannot concatenate {names} spreads without expanding them; bring both to one form first.")
@@ -248,6 +263,8 @@ def concatenated(spreads: list[Spread]) -> Spread:
             index.append(np.zeros(spread.n_points, np.intp))
             continue
         values = unit if isinstance(spread, Isotropic) else spread.values
+        if kind is Diagonal and isinstance(spread, DiagonalVariance):
+            values = np.sqrt(values)
         if atoms and kind is Factor and values.shape[2] != atoms[0].shape[2]:
             raise TypeError(f"cannot concatenate factors of rank {atoms[0].shape[2]} and {values.shape[2]}.")
         atoms.append(values)

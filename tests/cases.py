@@ -93,4 +93,6 @@ def loss_cases() -> list:
 
 
 def case_id(value: object) -> str:
-    return f"p={value:g}" if isinstance(value, float) else repr(value) if isinstance(value, rs.losses.Loss) else str(value)
+    return (
+        f"p={value:g}" if isinstance(value, float) else repr(value) if isinstance(value, rs.losses.Loss) else str(value)
+    )

@@ -28,11 +28,12 @@ def smooth_solution(points, y, lam, intercept=True):
     return minimize(objective, found.x, jac=True, method="L-BFGS-B", options={"ftol": 1e-16, "gtol": 1e-12}).fun
 
 
+@pytest.mark.parametrize("polish", [False, True], ids=["cuts alone", "polished"])
 @pytest.mark.parametrize("lam", [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0])
-def test_full_covariances_close_to_1e_7_within_fifteen_rounds(lam):
+def test_full_covariances_close_to_1e_7_within_fifteen_rounds(lam, polish):
     points, y = make_points("full", n=200, d=10, seed=3)
     f = rs.formulations.expected_hinge(points, y, lam=lam)
-    solution = f.solve(tol=1e-7)
+    solution = f.solve(tol=1e-7, polish=polish)
     assert solution.gap <= 1e-7
     assert f.rounds <= 15
     np.testing.assert_allclose(solution.objective, smooth_solution(points, y, lam), rtol=1e-7)
@@ -42,8 +43,11 @@ def test_full_covariances_close_to_1e_7_within_fifteen_rounds(lam):
 @pytest.mark.parametrize("kind", [kind for kind in SPREADS if kind not in ("certain", "radii")])
 def test_every_spread(kind, intercept):
     points, y = make_points(kind, n=60, seed=1)
-    solution = rs.formulations.expected_hinge(points, y, lam=0.02, fit_intercept=intercept).solve()
+    f = rs.formulations.expected_hinge(points, y, lam=0.02, fit_intercept=intercept)
+    solution = f.solve()
     assert solution.gap <= 1e-6
+    np.testing.assert_allclose(f.w.value, solution.w, rtol=1e-12)
+    np.testing.assert_allclose(f.solve(polish=False).objective, solution.objective, rtol=2e-6)
     np.testing.assert_allclose(solution.objective, smooth_solution(points, y, 0.02, intercept), rtol=2e-6)
 
 
@@ -56,10 +60,10 @@ def test_points_of_which_some_are_certain():
 def test_cuts_are_kept_when_lam_changes():
     points, y = make_points("full", n=60)
     f = rs.formulations.expected_hinge(points, y, lam=0.1)
-    f.solve()
+    f.solve(polish=False)
     first = f.rounds
     f.parameters["lam"].value = 0.09
-    again = f.solve()
+    again = f.solve(polish=False)
     assert again.gap <= 1e-6
     assert f.rounds < first
     np.testing.assert_allclose(

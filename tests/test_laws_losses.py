@@ -83,12 +83,20 @@ class TestEveryLoss:
         m, s = rng.normal(size=300), rng.uniform(0.2, 2, 300)
         h = 1e-5
         _, a, v = loss.smoothed(m, s, mu)
-        np.testing.assert_allclose(a, (loss.smoothed(m + h, s, mu)[0] - loss.smoothed(m - h, s, mu)[0]) / (2 * h), atol=1e-8)
-        np.testing.assert_allclose(v, (loss.smoothed(m, s + h, mu)[0] - loss.smoothed(m, s - h, mu)[0]) / (2 * h), atol=1e-8)
+        np.testing.assert_allclose(
+            a, (loss.smoothed(m + h, s, mu)[0] - loss.smoothed(m - h, s, mu)[0]) / (2 * h), atol=1e-8
+        )
+        np.testing.assert_allclose(
+            v, (loss.smoothed(m, s + h, mu)[0] - loss.smoothed(m, s - h, mu)[0]) / (2 * h), atol=1e-8
+        )
 
     def test_extreme_numbers_raise_no_floating_point_flag(self, loss):
         with np.errstate(over="raise", divide="raise", invalid="raise"):
-            for result in (loss.value(GRID_M, GRID_S), *loss.slopes(GRID_M, GRID_S), *loss.smoothed(GRID_M, GRID_S, 1e-3)):
+            for result in (
+                loss.value(GRID_M, GRID_S),
+                *loss.slopes(GRID_M, GRID_S),
+                *loss.smoothed(GRID_M, GRID_S, 1e-3),
+            ):
                 assert np.isfinite(result).all()
 
 

@@ -14,9 +14,9 @@ def test_every_penalty_is_tested():
 
 @pytest.mark.parametrize("penalty", EVERY, ids=repr)
 class TestEveryPenalty:
-    vectors = np.concatenate([
-        np.random.default_rng(0).normal(size=(90, 3)) * np.repeat([1e-6, 1.0, 1e6], 30)[:, None], np.zeros((1, 3))
-    ])
+    vectors = np.concatenate(
+        [np.random.default_rng(0).normal(size=(90, 3)) * np.repeat([1e-6, 1.0, 1e6], 30)[:, None], np.zeros((1, 3))]
+    )
 
     def test_fenchel_young(self, penalty):
         for w in self.vectors:

@@ -16,7 +16,9 @@ def test_every_kind_of_spread_is_tested():
 def test_dual_norm_is_attained_and_never_exceeded(p):
     rng = np.random.default_rng(0)
     q = conjugate_exponent(p)
-    U = np.concatenate([rng.normal(size=(50, 4)) * 10.0 ** rng.uniform(-100, 100, (50, 1)), np.zeros((1, 4)), np.eye(4)])
+    U = np.concatenate(
+        [rng.normal(size=(50, 4)) * 10.0 ** rng.uniform(-100, 100, (50, 1)), np.zeros((1, 4)), np.eye(4)]
+    )
     E = dual_directions(U, q)
     assert (row_norms(E, p) <= 1 + 1e-12).all()
     np.testing.assert_allclose(np.einsum("ij,ij->i", E, U), row_norms(U, q), rtol=1e-12)

@@ -6,6 +6,8 @@ import copy
 import time
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import cvxpy as cp
@@ -20,6 +22,7 @@ from robustsvm.losses import Loss
 from robustsvm.penalties import Ball, Penalty, Ridge
 from robustsvm.points import UncertainPoints
 from robustsvm.problem import Problem
+from robustsvm.scalars import as_number
 from robustsvm.solution import Solution, Step, installed_versions
 
 
@@ -44,8 +47,11 @@ class Formulation(ABC):
 
     def __init__(self, template: Problem, parameters: dict[str, Any]) -> None:
         self._template = template
-        self.parameters = parameters
+        # Their values may change; the parameters themselves are built into the problem.
+        self.parameters: Mapping[str, Any] = MappingProxyType(parameters)
         self._constraints_of_user: tuple[Any, ...] = ()
+        # Shared with the copies that `subject_to` makes, because the CVXPY parameters are.
+        self._boost = {"value": 1.0}
         self._scale_variables()
         self._penalty_terms()
         self._loss_constraints()
@@ -79,19 +85,21 @@ class Formulation(ABC):
         # P times max(1, 1/lam): an objective of order one for every lam, so that a solver's absolute
         # tolerances mean the same from lam = 1e-8 (where the plain form left a gap of 0.4) to 1e4.
         if "lam" in self.parameters:
-            lam = self.parameters["lam"]
-            factor = cp.CallbackParam(lambda: self._objective_factor(), nonneg=True)
-            ridge = cp.CallbackParam(lambda: max(float(lam.value), 1.0), nonneg=True)
+            ridge = cp.CallbackParam(self._ridge_factor, nonneg=True)
             self._penalty = ridge * (0.5 * cp.sum_squares(self.w))
-            self._risk_factor: Any = factor
             self._penalty_constraints: list[Any] = []
         else:
             self._penalty = cp.Constant(0.0)
-            self._risk_factor = cp.Constant(1.0)
             self._penalty_constraints = [cp.norm(self.w, 2) <= self.parameters["norm_bound"]]
 
+        self._risk_factor = cp.CallbackParam(self._objective_factor, nonneg=True)
+
     def _objective_factor(self) -> float:
-        return max(1.0, 1.0 / float(self.parameters["lam"].value)) if "lam" in self.parameters else 1.0
+        lam = float(self.parameters["lam"].value) if "lam" in self.parameters else 1.0
+        return max(1.0, 1.0 / lam) * self._boost["value"]
+
+    def _ridge_factor(self) -> float:
+        return float(self.parameters["lam"].value) * self._objective_factor()
 
     @abstractmethod
     def _loss_constraints(self) -> None:
@@ -126,6 +134,9 @@ class Formulation(ABC):
         >>> bool(free.w[1] < 0), bool(bound.w.min() > -1e-6), bool(bound.gap < 1e-6)
         (True, True, True)
         """
+        for constraint in constraints:
+            if not isinstance(constraint, cp.constraints.constraint.Constraint):
+                raise TypeError(f"subject_to takes CVXPY constraints such as f.w >= 0, got {constraint!r}.")
         new = copy.copy(self)
         new._constraints_of_user = (*self._constraints_of_user, *constraints)
         new._constraints = list(self._constraints)
@@ -146,6 +157,9 @@ class Formulation(ABC):
     def _restated(self, points: UncertainPoints, loss: Loss) -> Problem:
         """The template's data with these points and this loss, and the penalty as it is now."""
         template, parameters = self._template, self.parameters
+        for name, parameter in parameters.items():
+            if parameter.value is None:
+                raise ValueError(f"parameters[{name!r}] has no value.")
         if "lam" in parameters:
             penalty: Penalty = Ridge(float(parameters["lam"].value))
         else:
@@ -191,8 +205,11 @@ class Formulation(ABC):
         Solution
             Objective, bound and gap are recomputed from the problem in the user's units.
         """
-        if not tol > 0:
-            raise ValueError(f"tol must be > 0, got {tol!r}.")
+        tol = as_number(tol, "tol", above=0.0)
+        if "solver" in cvxpy_options:
+            raise TypeError(f"a cone solver is named by cvxpy_solver={cvxpy_options['solver']!r}, not by solver.")
+        if "verbose" in cvxpy_options:
+            cvxpy_options["verbose"] = bool(cvxpy_options["verbose"])
         problem = self._stated()  # also checks the parameters as they are now
         asked = None if cvxpy_solver is None else chain.known_solver(cvxpy_solver)
         order = [name for name in (asked, *chain.CHAIN) if name is not None]
@@ -203,11 +220,13 @@ class Formulation(ABC):
             attempts.append(f"{solver}: {outcome}")
             if found is not None and (best is None or found.gap < best[1].gap):
                 best = (solver, found)
-            if best is not None and (asked is not None or best[1].gap <= tol):
+            # A named solver's answer is taken as it is, and so is one that more solving cannot certify.
+            if best is not None and (asked is not None or self._constraints_of_user or best[1].gap <= tol):
                 break
         if best is None:
             raise SolverFailedError(self._failure(attempts))
         solver, found = best
+        self._set_values(found.w, found.b)
         self._warn(asked, solver, attempts, found.gap, tol)
         seconds = time.perf_counter() - start
         return Solution(
@@ -226,10 +245,36 @@ class Formulation(ABC):
             attempts=tuple(attempts),
         )
 
+    def _set_values(self, w: Floats, b: float) -> None:
+        """Let ``f.w.value`` and ``f.b.value`` be the answer that is reported."""
+        self._omega.value = self._units * w
+        if self._template.fit_intercept:
+            self._beta.value = b + float(self._centre @ w)
+
     def _attempt(
         self, problem: Problem, solver: str, options: dict[str, Any], tol: float
     ) -> tuple[judge.Judged | None, str]:
-        """One solver's answer, judged; None and the reason where there is none."""
+        """One solver's answer, judged; None and the reason where there is none.
+
+        Cone solvers stop on absolute tolerances, and how large the optimum is shows only afterwards: an
+        answer that falls short is asked for once more with the objective brought to order one.
+        """
+        best, outcome = self._run(problem, solver, options, tol)
+        if best is not None and best.gap > tol and best.objective > 0 and not self._constraints_of_user:
+            boost = 1.0 / (best.objective * self._objective_factor())
+            if not 0.1 < boost < 10.0:
+                try:
+                    self._boost["value"] = boost
+                    again, outcome_again = self._run(problem, solver, options, tol)
+                finally:
+                    self._boost["value"] = 1.0
+                if again is not None and again.gap < best.gap:
+                    best, outcome = again, f"{outcome_again}, rescaled"
+        return best, outcome
+
+    def _run(
+        self, problem: Problem, solver: str, options: dict[str, Any], tol: float
+    ) -> tuple[judge.Judged | None, str]:
         trouble = chain.run(self.cvxpy_problem, solver, options)
         if trouble:
             return None, trouble
@@ -253,13 +298,12 @@ class Formulation(ABC):
         )
 
     def _warn(self, asked: str | None, used: str, attempts: list[str], gap: float, tol: float) -> None:
-        tried = "; ".join(attempts)
-        if asked is not None and used != asked:
-            warnings.warn(f"{self.name}: {asked} gave no answer, {used} was used ({tried}).", SolverWarning, 4)
-        elif asked is None and used != chain.CHAIN[0] and not attempts[0].startswith(f"{used}:"):
-            warnings.warn(f"{self.name}: {used} was used ({tried}).", SolverWarning, 4)
-        if gap > tol and not self._constraints_of_user:
-            warnings.warn(f"{self.name}: gap {gap:.1e} is above tol {tol:.1e} ({tried}).", SolverWarning, stacklevel=4)
+        first, tried = asked or chain.CHAIN[0], "; ".join(attempts)
+        if used != first and "gap" not in attempts[0]:
+            warnings.warn(f"{self.name}: {first} gave no answer, {used} was used ({tried}).", SolverWarning, 3)
+        if gap > tol:
+            why = " Only affine constraints on w enter the bound." if self._constraints_of_user else ""
+            warnings.warn(f"{self.name}: gap {gap:.1e} is above tol {tol:.1e} ({tried}).{why}", SolverWarning, 3)
 
     # -- showing -------------------------------------------------------------------------------
 
@@ -280,5 +324,7 @@ class Formulation(ABC):
 
 
 def _short(value: Any) -> str:
+    if value is None:
+        return "?"
     value = np.asarray(value)
     return f"{float(value):g}" if value.ndim == 0 else f"{value.min():g}..{value.max():g}"

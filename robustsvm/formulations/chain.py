@@ -16,6 +16,10 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100_000},
 }
 
+# With its usual step fraction of 0.99 Clarabel 0.11 stalled on 10 of 100 small power-cone problems, at gaps of
+# 0.03 to 1; with 0.9 on none, and it took fewer steps.
+POWER_CONE_OPTIONS: dict[str, Any] = {"max_step_fraction": 0.9}
+
 INFEASIBLE = (cp.INFEASIBLE, cp.INFEASIBLE_INACCURATE, cp.UNBOUNDED, cp.UNBOUNDED_INACCURATE)
 
 
@@ -34,11 +38,18 @@ def run(problem: Any, solver: str, options: dict[str, Any]) -> str:
     if solver not in cp.installed_solvers():
         extra = " (pip install 'robustsvm[ecos]')" if solver == "ECOS" else ""
         return f"not installed{extra}"
+    defaults = dict(OPTIONS.get(solver, {}))
+    if solver == "CLARABEL" and any(isinstance(constraint, cp.PowCone3D) for constraint in problem.constraints):
+        defaults |= POWER_CONE_OPTIONS
     try:
         with warnings.catch_warnings():
             # "Solution may be inaccurate": the certificate says how inaccurate.
             warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-            problem.solve(solver=solver, **{**OPTIONS.get(solver, {}), **options})
+            problem.solve(solver=solver, **{**defaults, **options})
+    except (TypeError, KeyError, AttributeError) as error:
+        if options:
+            raise TypeError(f"{solver} did not take the options {options}: {error}") from None
+        raise
     except (cp.error.SolverError, ArithmeticError, ValueError, RuntimeError) as error:
         return f"failed: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
     if problem.status in INFEASIBLE:

@@ -16,6 +16,8 @@ from robustsvm.formulations.cones import norm_epigraph
 from robustsvm.formulations.text import average_risk, program
 from robustsvm.losses import ExpectedHinge
 from robustsvm.problem import Problem
+from robustsvm.scalars import as_flag
+from robustsvm.solution import Solution
 
 MAX_ROUNDS = 25
 
@@ -25,6 +27,18 @@ class ExpectedHingeSVM(Formulation):
 
     name = "expected_hinge"
     rounds: int = 0
+    _polish: bool = True
+
+    def solve(
+        self, cvxpy_solver: str | None = None, *, tol: float = 1e-6, polish: bool = True, **cvxpy_options: Any
+    ) -> Solution:
+        """As `Formulation.solve`; ``polish=False`` leaves the last digits to cuts alone.
+
+        By default Newton's method finishes what a round of cuts began, where the objective is smooth
+        there (every point has some spread) and has no constraints of the user's.
+        """
+        self._polish = as_flag(polish, "polish") and not self._constraints_of_user
+        return super().solve(cvxpy_solver, tol=tol, **cvxpy_options)
 
     def _loss_constraints(self) -> None:
         n, spread = len(self._template.y), self._template.points.spread
@@ -70,21 +84,25 @@ class ExpectedHingeSVM(Formulation):
         excess = np.maximum(share, 1.0)
         return Dual(a / excess, v / excess, None if self._norms is None else self._norms.directions())
 
-    def _attempt(
+    def _run(
         self, problem: Problem, solver: str, options: dict[str, Any], tol: float
     ) -> tuple[judge.Judged | None, str]:
         """Rounds of cuts: solve, add the tangent where each sample is, until the gap is closed."""
         best: judge.Judged | None = None
-        outcome = ""
+        outcome, gaps = "", list[float]()
         for self.rounds in range(1, MAX_ROUNDS + 1):
             trouble = chain.run(self.cvxpy_problem, solver, options)
             if trouble:
                 return best, f"{trouble} in round {self.rounds}"
             found = self._judge(problem, tol)
+            if found.gap > tol and self._polish:
+                found = judge.polished(problem, found)
+            gaps.append(found.gap)
             if best is None or found.gap < best.gap:
                 best = found
             outcome = f"{self.cvxpy_problem.status}, gap {best.gap:.1e} after {self.rounds} rounds"
-            if best.gap <= tol or not self._cut_at(problem, found):
+            stalled = self.rounds > 5 and best.gap > 0.5 * min(gaps[:-4])
+            if best.gap <= tol or stalled or not self._cut_at(problem, found):
                 break
         return best, outcome
 
@@ -124,6 +142,7 @@ def expected_hinge(
     The expectation is :math:`m \Phi(m/s) + s \varphi(m/s)`, the upper envelope of its tangents
     :math:`\Phi(\tau) m + \varphi(\tau) s`. A few tangents per sample make a second-order cone program
     below the problem; each round adds the tangent at the present point, until the certificate closes.
+    Newton's method takes the last digits where it can (``solve(polish=False)`` does without).
     ``cvxpy_problem`` is the program with the cuts so far, and they are kept: after a change of lam the
     next solve starts with them.
 

@@ -10,6 +10,7 @@ import numpy as np
 from robustsvm.blocks import Floats
 from robustsvm.dual import Dual, dual_bound
 from robustsvm.kinks import kink_dual
+from robustsvm.newton import is_smooth, newton_polish
 from robustsvm.penalties import Ball
 from robustsvm.problem import Problem
 from robustsvm.solution import honest_bound, relative_gap
@@ -68,6 +69,21 @@ def judge(problem: Problem, w: Floats, b: float, dual: Dual, tol: float) -> Judg
             bound, feasible = value, candidate
         passes += 2.0
     return Judged(w, b, objective, honest_bound(objective, bound), feasible, passes)
+
+
+def polished(problem: Problem, found: Judged) -> Judged:
+    """`found` after Newton's method, where the problem is smooth there; never worse."""
+    if not is_smooth(problem, found.w):
+        return found
+    w, b, steps = newton_polish(problem, found.w, found.b)
+    b = problem.best_intercept(w, b)
+    objective = problem.objective(w, b)
+    bound, feasible, _ = dual_bound(problem, problem.slopes(w, b))
+    best = found if found.lower_bound >= bound else replace(found, lower_bound=bound, dual=feasible)
+    if objective < best.objective:
+        best = replace(best, w=w, b=b, objective=objective)
+    bound = honest_bound(best.objective, best.lower_bound)
+    return replace(best, lower_bound=bound, passes=found.passes + 2.0 * steps + 4.0)
 
 
 def affine_terms(formulation: Formulation) -> tuple[Floats, float]:

@@ -41,7 +41,9 @@ def solve(problem: Problem, solver: str = "auto", *, tol: float = 1e-6, **params
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"solve takes a Problem, got {type(problem).__name__}; a formulation has its own .solve().")
-    if solver != "auto" and solver not in SOLVERS:
-        hint = f'; for a cone solver write solver="exact", cvxpy_solver={solver!r}' if solver.isupper() else ""
-        raise ValueError(f"solver must be one of {', '.join(['auto', *SOLVERS])}, got {solver!r}{hint}.")
+    if not isinstance(solver, str) or solver not in ("auto", *SOLVERS):
+        names = ", ".join(["auto", *SOLVERS])
+        raise ValueError(
+            f'solver must be one of {names}, got {solver!r}; a cone solver is chosen by cvxpy_solver="ECOS" and the like.'
+        )
     return SOLVERS["exact" if solver == "auto" else solver](problem, tol=tol, **params)
