@@ -35,13 +35,14 @@ def matvec(X: Any, w: Floats) -> Floats:
     return out
 
 
-def rmatvec(X: Any, a: Floats) -> Floats:
-    """``X.T @ a`` in float64, for dense or CSR `X` of any float type."""
-    if X.dtype == np.float64:
+def rmatvec(X: Any, a: Floats, offset: Floats | None = None) -> Floats:
+    """``(X - offset).T @ a`` in float64, for dense or CSR `X` of any float type; CSR takes no offset."""
+    if X.dtype == np.float64 and offset is None:
         return np.asarray(X.T @ a, dtype=np.float64)
     out = np.zeros(X.shape[1])
     for rows in row_blocks(*X.shape):
-        out += X[rows].astype(np.float64).T @ a[rows]
+        block = X[rows].astype(np.float64)
+        out += (block if offset is None else block - offset).T @ a[rows]
     return out
 
 

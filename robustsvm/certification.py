@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from robustsvm.blocks import Floats
 from robustsvm.dual import Dual, dual_bound
+from robustsvm.errors import SolverFailedError, SolverWarning
 from robustsvm.kinks import kink_dual
 from robustsvm.problem import Problem
 from robustsvm.scalars import as_number
@@ -103,7 +105,10 @@ def _ladder(
 
 
 def _exact_dual(problem: Problem, tol: float) -> Dual:
-    solution = solve_exact(problem, tol=tol)
-    if solution.dual is None:
-        return Dual(np.zeros(len(problem.y)), np.zeros(len(problem.y)))
-    return solution.dual
+    nothing = Dual(np.zeros(len(problem.y)), np.zeros(len(problem.y)))
+    try:
+        solution = solve_exact(problem, tol=tol)
+    except SolverFailedError as error:
+        warnings.warn(f"certify: {error}", SolverWarning, 4)
+        return nothing
+    return solution.dual or nothing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,8 @@ def as_floats(values: Any, name: str) -> Any:
     except ValueError:
         raise ValueError(f"{name} must be a rectangular array of numbers; its rows differ in length.") from None
     if array.dtype.kind == "O" and not any(isinstance(entry, (str, bytes)) for entry in array.flat):
-        try:
+        with contextlib.suppress(TypeError, ValueError):
             array = array.astype(np.float64)
-        except (TypeError, ValueError):
-            pass
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers, got {type(values).__name__} of dtype {array.dtype}.")
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)

@@ -51,8 +51,11 @@ class Dual:
     witness: Floats | None = None
 
 
-def repaired(problem: Problem, dual: Dual) -> Dual:
-    """The nearest feasible dual point that costs nothing to find."""
+def repaired(problem: Problem, dual: Dual, balance: float = 0.0) -> Dual:
+    """The nearest feasible dual point that costs nothing to find.
+
+    `balance` is what ``mean(c a y)`` must equal: 0, but for constraints on b.
+    """
     loss, spread, c, y = problem.loss, problem.points.spread, problem.weights, problem.y
     n = len(y)
     a = _finite(dual.a, (n,), "a").clip(0.0, 1.0)
@@ -60,10 +63,16 @@ def repaired(problem: Problem, dual: Dual) -> Dual:
     if problem.fit_intercept:
         # Scaling one class down keeps it in K, which is convex and contains 0.
         positive, negative = float((c * a)[y > 0].sum()), float((c * a)[y < 0].sum())
-        lighter, heavier = min(positive, negative), max(positive, negative)
-        if heavier > 0:
-            shrink = np.where((y > 0) == (positive > negative), lighter / heavier, 1.0)
-            a, v = a * shrink, v * shrink
+        wanted_positive = min(positive, negative + n * balance)
+        wanted_negative = min(negative, positive - n * balance)
+        if wanted_positive < 0 or wanted_negative < 0:
+            raise ValueError("the classes cannot be balanced by scaling one of them down")
+        shrink = np.where(
+            y > 0,
+            wanted_positive / positive if positive > 0 else 1.0,
+            wanted_negative / negative if negative > 0 else 1.0,
+        )
+        a, v = a * shrink, v * shrink
     e = None
     if dual.e is not None:
         e = into_unit_ball(_finite(dual.e, (spread.n_atoms, spread.rank), "e"), problem.points.p)
@@ -73,7 +82,7 @@ def repaired(problem: Problem, dual: Dual) -> Dual:
 def dual_vector(problem: Problem, dual: Dual) -> Floats:
     """z, the vector that a dual point puts in place of R's gradient."""
     spread, weighted = problem.points.spread, problem.weights / len(problem.y)
-    z = rmatvec(problem.points.means, weighted * dual.a * problem.y)
+    z = rmatvec(problem.points.means, weighted * dual.a * problem.y, problem.offset)
     if not spread.is_zero and dual.v.any():
         omega = spread.gather(weighted * dual.v)
         if dual.e is not None:
@@ -83,21 +92,30 @@ def dual_vector(problem: Problem, dual: Dual) -> Floats:
     return z
 
 
-def dual_bound(
-    problem: Problem, dual: Dual, constraint_terms: tuple[Floats, float] | None = None
-) -> tuple[float, Dual, Floats]:
-    """A true lower bound on the optimum from any dual guess, with the feasible point that gives it and its z.
+@dataclass(frozen=True)
+class ConstraintTerms:
+    """What constraints g(w, b) <= 0 with multipliers nu >= 0 add to the dual, from a linear minorant of nu.g.
 
-    `constraint_terms` are G^T nu and -h.nu when w is also subject to G w <= h with multipliers nu >= 0.
+    ``nu.g(w, b) >= slope_w . w + slope_b * b + constant`` for every (w, b).
     """
-    dual = repaired(problem, dual)
+
+    slope_w: Floats
+    slope_b: float
+    constant: float
+
+
+def dual_bound(problem: Problem, dual: Dual, constraints: ConstraintTerms | None = None) -> tuple[float, Dual, Floats]:
+    """A true lower bound on the optimum from any dual guess, with the feasible point that gives it and its z."""
+    dual = repaired(problem, dual, 0.0 if constraints is None else constraints.slope_b)
     z = dual_vector(problem, dual)
     gains = problem.weights * dual.a * problem.margin
     gain = float(gains.mean())
     data, spread = problem.column_sizes
     sizes, extra = float(dual.a.max()) * data + float(dual.v.max()) * spread, 0.0
-    if constraint_terms is not None:
-        shift, extra = constraint_terms
+    if constraints is not None:
+        # z was taken from means less `offset`, which changes nothing only where the classes balance.
+        extra = constraints.constant
+        shift = constraints.slope_w - constraints.slope_b * (0.0 if problem.offset is None else problem.offset)
         z, gain, sizes = z - shift, gain + extra, sizes + np.abs(shift)
     t = problem.penalty.best_scale(gain, z)
     dual, z, gain = replace(dual, a=t * dual.a, v=t * dual.v), t * z, t * gain

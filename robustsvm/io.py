@@ -22,9 +22,9 @@ def save(points: UncertainPoints, path: str | os.PathLike[str]) -> None:
     """Write `points` to an npz file at exactly `path`, in the structure they have: nothing is expanded.
 
     The file holds ``header`` (JSON text: the format's name and version, the kind of spread, p, and the
-    names of the other arrays), the means (``means``, or ``data``, ``indices``, ``indptr`` and ``shape`` when sparse), what the
-    spread stores (``spread_values``, ``spread_group``, ``spread_scale``, each where there is one) and
-    ``feature_names``.
+    names of the other arrays), the means (``means``, or ``data``, ``indices``, ``indptr`` and ``shape``
+    when sparse), what the spread stores (``spread_values``, ``spread_group``, ``spread_scale``, each
+    where there is one) and ``feature_names``.
 
     Examples
     --------

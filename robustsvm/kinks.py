@@ -30,7 +30,7 @@ def kink_dual(problem: Problem, w: Floats, b: float, width: float) -> Dual | Non
     m, s = problem.margins_and_spreads(w, b)
     below, above = problem.loss.slopes(m - width, s), problem.loss.slopes(m + width, s)
     jump = above[0] - below[0]
-    free = np.flatnonzero(jump > 0.5)
+    free = np.flatnonzero((jump > 0.5) & (problem.weights > 0))
     if len(free) > MAX_UNKNOWNS:
         return None
     a, v = problem.loss.slopes(m, s)
@@ -74,7 +74,10 @@ def _bounded(columns: Floats, residual: Floats, low: float, high: float, ray: Fl
         columns, upper = np.column_stack([columns, -ray]), np.append(upper, np.inf)
     lower = np.append(np.full(k, low), np.zeros(columns.shape[1] - k))
     scale = max(float(np.abs(columns).max()), float(np.abs(residual).max()), 1e-300)
-    found = lsq_linear(columns / scale, residual / scale, (lower, upper), method="bvls", tol=1e-15, max_iter=20 * k)
+    try:
+        found = lsq_linear(columns / scale, residual / scale, (lower, upper), method="bvls", tol=1e-15, max_iter=20 * k)
+    except np.linalg.LinAlgError:  # a guess may fail, a certificate may not
+        return np.zeros(k)
     return np.asarray(found.x[:k])
 
 
@@ -94,6 +97,8 @@ def _sample_step(
     start = dual_vector(problem, Dual(a, v, e))
     means = problem.points.means[free]
     means = means.toarray() if hasattr(means, "toarray") else np.asarray(means, np.float64)
+    if problem.offset is not None:
+        means = means - problem.offset
     weight = problem.weights[free] / len(problem.y)
     columns = (weight * (above[0] - below[0])[free] * problem.y[free]) * means.T
     rise = weight * (above[1] - below[1])[free]

@@ -26,7 +26,8 @@ _INV_SQRT_2PI = 1.0 / np.sqrt(2.0 * np.pi)
 
 def _phi(x: Floats) -> Floats:
     """Standard normal density."""
-    return np.asarray(_INV_SQRT_2PI * np.exp(-0.5 * np.minimum(np.abs(x), 40.0) ** 2))
+    with np.errstate(under="ignore"):
+        return np.asarray(_INV_SQRT_2PI * np.exp(-0.5 * np.minimum(np.abs(x), 40.0) ** 2))
 
 
 def _expected_hinge(m: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
@@ -37,11 +38,12 @@ def _expected_hinge(m: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
     m, s = np.broadcast_arrays(np.asarray(m, np.float64), np.asarray(s, np.float64))
     # Beyond 40 standard deviations the density is zero in double precision and psi is the hinge.
     certain = s <= np.abs(m) / 40.0
-    ratio = m / np.where(certain, 1.0, s)
-    # ndtr, not (1 + erf)/2: in the lower tail the latter has no correct digits left.
-    a = np.where(certain, (m > 0).astype(np.float64), ndtr(ratio))
-    v = np.where(certain, 0.0, _phi(ratio))
-    value = np.where(certain, np.maximum(m, 0.0), m * a + s * v)
+    with np.errstate(under="ignore"):
+        ratio = m / np.where(certain, 1.0, s)
+        # ndtr, not (1 + erf)/2: in the lower tail the latter has no correct digits left.
+        a = np.where(certain, (m > 0).astype(np.float64), ndtr(ratio))
+        v = np.where(certain, 0.0, _phi(ratio))
+        value = np.where(certain, np.maximum(m, 0.0), m * a + s * v)
     return np.maximum(value, 0.0), a, v
 
 
@@ -198,11 +200,12 @@ class ExpectedHinge(Loss):
         s = np.asarray(s, np.float64)
         wider = np.hypot(s, mu)
         value, a, v = _expected_hinge(m, wider)
-        return value, a, v * s / wider
+        return value, a, v * (s / np.where(wider > 0, wider, 1.0))
 
     def largest_v(self, a: Floats) -> Floats:
         """phi(Phi^{-1}(a))."""
-        return _phi(ndtri(np.asarray(a, np.float64)))
+        with np.errstate(under="ignore"):
+            return _phi(ndtri(np.asarray(a, np.float64)))
 
 
 LOSSES: dict[str, type[Loss]] = {loss.name: loss for loss in (Hinge, WorstCase, ExpectedHinge)}

@@ -51,7 +51,9 @@ def dual_directions(U: Floats, q: float) -> Floats:
         return np.sign(U)
     norms = row_norms(U, q)
     relative = U / np.where(norms > 0, norms, 1.0)[:, None]
-    return relative if q == 2 else np.asarray(np.sign(relative) * np.abs(relative) ** (q - 1.0))
+    E = relative if q == 2 else np.asarray(np.sign(relative) * np.abs(relative) ** (q - 1.0))
+    # A large power blows rounding up, and a direction longer than 1 would make a false bound.
+    return into_unit_ball(E, conjugate_exponent(q))
 
 
 def into_unit_ball(E: Floats, p: float) -> Floats:

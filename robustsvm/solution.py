@@ -111,6 +111,8 @@ class Solution:
         Versions of the packages that took part.
     attempts : tuple of str
         One line per solver tried, with what became of it.
+    violation : float
+        By how much (w, b) breaks constraints of the user's own; 0 where there are none.
     """
 
     w: Floats
@@ -126,6 +128,7 @@ class Solution:
     cvxpy_solver: str | None = None
     versions: dict[str, str] = field(default_factory=dict, repr=False)
     attempts: tuple[str, ...] = ()
+    violation: float = 0.0
 
     @property
     def gap(self) -> float:

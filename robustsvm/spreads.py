@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -148,61 +149,6 @@ class DiagonalVariance(Diagonal):
         return np.asarray(self.values[rows], np.float64)
 
 
-class Full(Spread):
-    """A covariance matrix per atom. Its factor is the symmetric square root, so p = 2 only."""
-
-    kind = "full"
-
-    def _cov(self, rows: slice) -> Floats:
-        return np.asarray(self.values[rows], np.float64)
-
-    def _project(self, w: Floats, rows: slice) -> Floats:
-        return np.asarray(self._factor(rows) @ w)
-
-    def _lift(self, E: Floats, rows: slice) -> Floats:
-        return np.einsum("kdr,kr->d", self._factor(rows), E)
-
-    def _factor(self, rows: slice) -> Floats:
-        # The symmetric root is the only one that is a function of the covariance alone, so a dual
-        # vector found today means the same tomorrow on another machine.
-        eigenvalues, vectors = np.linalg.eigh(self._cov(rows))
-        roots = np.sqrt(np.maximum(eigenvalues, 0.0))
-        return np.asarray((vectors * roots[:, None, :]) @ vectors.transpose(0, 2, 1))
-
-    def _variances(self, rows: slice) -> Floats:
-        return np.einsum("kdd->kd", self._cov(rows))
-
-    def seen_by_atom(self, w: Floats, q: float) -> Floats:
-        """``sqrt(w.T @ cov_k @ w)``: no factor is needed."""
-        squares = [np.einsum("kd,d->k", self._cov(rows) @ w, w) for rows in self._blocks()]
-        return np.asarray(np.sqrt(np.maximum(np.concatenate(squares), 0.0)))
-
-    def weighted_covariance(self, weights: Floats) -> Floats:
-        """A sum of the covariances themselves: no factor is needed."""
-        omega = self.gather(weights * self.radii())
-        return np.sum([np.einsum("k,kde->de", omega[rows], self._cov(rows)) for rows in self._blocks()], axis=0)
-
-    def aligned(self, w: Floats, omega: Floats, q: float) -> Floats:
-        """``sum_k omega_k cov_k w / s_k``.
-
-        s_k is rounded up by what cancellation can have hidden in ``w.T @ cov_k @ w``: the direction
-        is then at most a unit vector, and the dual value built from it a true bound.
-        """
-        total = np.zeros(self.n_features)
-        for rows in self._blocks():
-            covs = self._cov(rows)
-            images = covs @ w
-            hidden = 4e-16 * self.n_features * np.einsum("kdd->k", covs) * (w @ w)
-            seen = np.sqrt(np.maximum(images @ w, 0.0) + hidden)
-            total += (omega[rows] / np.where(seen > 0, seen, 1.0)) @ images
-        return total
-
-    def columns(self, columns: Any) -> Full:
-        """Marginal covariances."""
-        values = self.values[:, columns][:, :, columns]
-        return Full(self.n_points, values.shape[1], values, self.group, self.scale)
-
-
 class Factor(Spread):
     """A low-rank factor per atom, shape (K, d, r): covariance F_k F_k^T, any norm."""
 
@@ -230,6 +176,45 @@ class Factor(Spread):
         """Those rows of the factors."""
         values = self.values[:, columns]
         return Factor(self.n_points, values.shape[1], values, self.group, self.scale)
+
+
+class Full(Factor):
+    """A covariance matrix per atom, used through its symmetric square root, so p = 2 only.
+
+    The root is computed once, when first needed, and everything is computed from it: a square root
+    taken here and a quadratic form there differ by the square root of the rounding error where a
+    covariance is singular, and lower bounds built from one would not hold for the other.
+    """
+
+    kind = "full"
+
+    @cached_property
+    def _roots(self) -> Floats:
+        # The symmetric root is the only one that is a function of the covariance alone, so a dual
+        # vector found today means the same tomorrow on another machine.
+        roots = np.empty(self.values.shape)
+        for rows in self._blocks():
+            eigenvalues, vectors = np.linalg.eigh(np.asarray(self.values[rows], np.float64))
+            scaled = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))[:, None, :]
+            roots[rows] = scaled @ vectors.transpose(0, 2, 1)
+        return roots
+
+    def _factor(self, rows: Any) -> Floats:
+        return self._roots[rows]
+
+    def _with(self, n_points: int, values: Any, group: Any, scale: Any) -> Self:
+        new = super()._with(n_points, values, group, scale)
+        if values is self.values and "_roots" in self.__dict__:
+            new.__dict__["_roots"] = self._roots
+        return new
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_roots"}
+
+    def columns(self, columns: Any) -> Full:
+        """Marginal covariances."""
+        values = self.values[:, columns][:, :, columns]
+        return Full(self.n_points, values.shape[1], values, self.group, self.scale)
 
 
 KINDS: dict[str, type[Spread]] = {

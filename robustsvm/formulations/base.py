@@ -7,23 +7,29 @@ import time
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
 
-from robustsvm.blocks import Floats, column_means
+from robustsvm.blocks import Floats
 from robustsvm.dual import Dual
 from robustsvm.errors import SolverFailedError, SolverWarning
-from robustsvm.formulations import chain, judge
+from robustsvm.formulations import chain
+from robustsvm.formulations.frame import Frame
+from robustsvm.formulations.judge import Judged, judge, judge_constrained
+from robustsvm.formulations.text import brief
+from robustsvm.formulations.user_constraints import constraint_terms, largest_violation, supported
 from robustsvm.losses import Loss
 from robustsvm.penalties import Ball, Penalty, Ridge
 from robustsvm.points import UncertainPoints
 from robustsvm.problem import Problem
 from robustsvm.scalars import as_number
 from robustsvm.solution import Solution, Step, installed_versions
+
+LARGEST_FACTOR = 1e8  # beyond it Clarabel takes the losses for unbounded
 
 
 class Formulation(ABC):
@@ -34,10 +40,11 @@ class Formulation(ABC):
     w, b : CVXPY expressions
         The hyperplane in the user's units. The variables behind them live in units of each feature
         (centred, divided by its root mean square), because cone solvers stop on absolute tolerances.
-    parameters : dict of cvxpy.Parameter
+    parameters : mapping of cvxpy.Parameter
         Hyper-parameters; set ``.value`` and solve again, nothing is compiled a second time.
     cvxpy_problem : cvxpy.Problem
-        The problem itself. Its objective is P(w, b) times max(1, 1/lam), for the same reason.
+        The problem itself. Its objective is P(w, b) times a factor of about max(1, 1/lam), for the
+        same reason.
     problem : Problem or None
         The `Problem` this formulation states at the present values of its parameters; None once
         constraints of your own were added.
@@ -51,73 +58,61 @@ class Formulation(ABC):
         self.parameters: Mapping[str, Any] = MappingProxyType(parameters)
         self._constraints_of_user: tuple[Any, ...] = ()
         # Shared with the copies that `subject_to` makes, because the CVXPY parameters are.
-        self._boost = {"value": 1.0}
-        self._scale_variables()
-        self._penalty_terms()
+        self._scaling = {"boost": 1.0, "least_lam": 0.0}
+        self._frame = Frame(template, self._typical_radius())
+        self.w, self.b = self._frame.w, self._frame.b
+        self._xi = cp.Variable(len(template.y), nonneg=True, name="xi")
+        self._constraints: list[Any] = []
         self._loss_constraints()
         self._assemble()
 
     # -- building ------------------------------------------------------------------------------
 
-    def _scale_variables(self) -> None:
-        template = self._template
-        X, n, d = template.points.means, *template.points.shape
-        sparse = sp.issparse(X)
-        centred = template.fit_intercept and not sparse
-        self._centre = column_means(X, np.asarray) if centred else np.zeros(d)
-        squares = column_means(X, lambda x: x**2 if not sparse else x.power(2)) - self._centre**2
-        if centred:
-            squares = column_means(X, lambda x: (x - self._centre) ** 2)
-        units = np.sqrt(squares + template.points.spread.mean_variances())
-        self._units: Floats = np.where(units > 0, units, 1.0)
-        self._omega = cp.Variable(d, name="omega")
-        self._beta = cp.Variable(name="beta") if template.fit_intercept else cp.Constant(0.0)
-        self.w = cp.multiply(1.0 / self._units, self._omega)
-        self.b = self._beta - (self._centre / self._units) @ self._omega if centred else self._beta
-        if sparse:
-            data = sp.csr_array(X.astype(np.float64) @ sp.diags_array(1.0 / self._units))
-        else:
-            data = (np.asarray(X, np.float64) - self._centre) / self._units
-        self._deficit = template.margin - cp.multiply(template.y, data @ self._omega + self._beta)
-        self._xi = cp.Variable(n, nonneg=True, name="xi")
-
-    def _penalty_terms(self) -> None:
-        # P times max(1, 1/lam): an objective of order one for every lam, so that a solver's absolute
-        # tolerances mean the same from lam = 1e-8 (where the plain form left a gap of 0.4) to 1e4.
-        if "lam" in self.parameters:
-            ridge = cp.CallbackParam(self._ridge_factor, nonneg=True)
-            self._penalty = ridge * (0.5 * cp.sum_squares(self.w))
-            self._penalty_constraints: list[Any] = []
-        else:
-            self._penalty = cp.Constant(0.0)
-            self._penalty_constraints = [cp.norm(self.w, 2) <= self.parameters["norm_bound"]]
-
-        self._risk_factor = cp.CallbackParam(self._objective_factor, nonneg=True)
-
-    def _objective_factor(self) -> float:
-        lam = float(self.parameters["lam"].value) if "lam" in self.parameters else 1.0
-        return max(1.0, 1.0 / lam) * self._boost["value"]
-
-    def _ridge_factor(self) -> float:
-        return float(self.parameters["lam"].value) * self._objective_factor()
+    @abstractmethod
+    def _typical_radius(self) -> float:
+        """The radius at which the spread counts when variables are scaled."""
 
     @abstractmethod
     def _loss_constraints(self) -> None:
-        """Set `_constraints`, which keep xi above the losses."""
-
-    _constraints: list[Any]
+        """Fill `_constraints`, which keep xi above the losses."""
 
     def _assemble(self) -> None:
         average = self._template.weights / len(self._template.y)
-        objective = cp.Minimize(self._penalty + self._risk_factor * (average @ self._xi))
-        constraints = [*self._constraints, *self._penalty_constraints, *self._constraints_of_user]
-        self.cvxpy_problem = cp.Problem(objective, constraints)
+        risk = cp.CallbackParam(self._objective_factor, nonneg=True) * (average @ self._xi)
+        constraints = [*self._constraints, *self._constraints_of_user]
+        if "lam" in self.parameters:
+            ridge = cp.CallbackParam(self._ridge_factor, nonneg=True)
+            # In the frame's units, because CVXPY makes a variable of what is squared.
+            relative = self._frame.typical_unit / self._frame.units
+            risk = ridge * (0.5 * cp.sum_squares(cp.multiply(relative, self._frame.omega))) + risk
+        else:
+            # The norm and not its square: that is linear in the parameter, so nothing is compiled again.
+            constraints.append(cp.norm(self.w, 2) <= self.parameters["norm_bound"])
+        self.cvxpy_problem = cp.Problem(cp.Minimize(risk), constraints)
+
+    def _objective_factor(self) -> float:
+        """What P is multiplied by before a solver sees it.
+
+        1/lam in the units of the frame brings the ridge, and with it the dual vector, to order one: in
+        the plain form lam = 1e-8 left a gap of 0.4. Where lam is large P is of order one as it is.
+        """
+        factor = max(1.0, 1.0 / self._relative_lam()) if "lam" in self.parameters else 1.0
+        return min(factor, LARGEST_FACTOR) * self._scaling["boost"]
+
+    def _ridge_factor(self) -> float:
+        return self._relative_lam() * self._objective_factor()
+
+    def _relative_lam(self, least: float | None = None) -> float:
+        """Lam in the units of the frame."""
+        least = self._scaling["least_lam"] if least is None else least
+        return max(float(self.parameters["lam"].value) / self._frame.typical_unit**2, least)
 
     def subject_to(self, *constraints: Any) -> Self:
         """The same formulation with constraints of your own on ``w`` and ``b``.
 
-        Affine ones on w enter the certificate; with others the bound is that of the problem without
-        them: true, but it may not close.
+        Equalities and inequalities in w and b enter the certificate. With others (cones, constraints
+        that involve variables of your own) the bound is that of the problem without them: true, but it
+        may not close.
 
         Examples
         --------
@@ -131,15 +126,17 @@ class Formulation(ABC):
         >>> f = rs.formulations.worst_case(rs.UncertainPoints(X, std=0.1), y, lam=0.1)
         >>> positive = f.subject_to(f.w >= 0)
         >>> free, bound = f.solve(), positive.solve()
-        >>> bool(free.w[1] < 0), bool(bound.w.min() > -1e-6), bool(bound.gap < 1e-6)
+        >>> bool(free.w[1] < 0), bool(bound.w.min() > -1e-6), bound.gap < 1e-6
         (True, True, True)
         """
         for constraint in constraints:
             if not isinstance(constraint, cp.constraints.constraint.Constraint):
                 raise TypeError(f"subject_to takes CVXPY constraints such as f.w >= 0, got {constraint!r}.")
+        return self._with_constraints((*self._constraints_of_user, *constraints))
+
+    def _with_constraints(self, constraints: tuple[Any, ...]) -> Self:
         new = copy.copy(self)
-        new._constraints_of_user = (*self._constraints_of_user, *constraints)
-        new._constraints = list(self._constraints)
+        new._constraints_of_user = constraints
         new._assemble()
         return new
 
@@ -213,21 +210,21 @@ class Formulation(ABC):
         problem = self._stated()  # also checks the parameters as they are now
         asked = None if cvxpy_solver is None else chain.known_solver(cvxpy_solver)
         order = [name for name in (asked, *chain.CHAIN) if name is not None]
-        start, attempts, best = time.perf_counter(), [], None
+        start, attempts, best = time.perf_counter(), list[str](), None
         for solver in dict.fromkeys(order):
             options = cvxpy_options if solver == (asked or chain.CHAIN[0]) else {}
             found, outcome = self._attempt(problem, solver, options, tol)
             attempts.append(f"{solver}: {outcome}")
             if found is not None and (best is None or found.gap < best[1].gap):
                 best = (solver, found)
-            # A named solver's answer is taken as it is, and so is one that more solving cannot certify.
-            if best is not None and (asked is not None or self._constraints_of_user or best[1].gap <= tol):
+            # A named solver's answer is taken as it is.
+            if best is not None and (asked is not None or best[1].gap <= tol):
                 break
         if best is None:
             raise SolverFailedError(self._failure(attempts))
         solver, found = best
-        self._set_values(found.w, found.b)
-        self._warn(asked, solver, attempts, found.gap, tol)
+        self._frame.place(found.w, found.b)
+        self._warn(asked, solver, attempts, found, tol)
         seconds = time.perf_counter() - start
         return Solution(
             w=found.w,
@@ -243,50 +240,63 @@ class Formulation(ABC):
             cvxpy_solver=solver,
             versions=installed_versions("robustsvm", "cvxpy", solver.lower(), "numpy", "scipy"),
             attempts=tuple(attempts),
+            violation=found.violation,
         )
 
-    def _set_values(self, w: Floats, b: float) -> None:
-        """Let ``f.w.value`` and ``f.b.value`` be the answer that is reported."""
-        self._omega.value = self._units * w
-        if self._template.fit_intercept:
-            self._beta.value = b + float(self._centre @ w)
-
-    def _attempt(
-        self, problem: Problem, solver: str, options: dict[str, Any], tol: float
-    ) -> tuple[judge.Judged | None, str]:
+    def _attempt(self, problem: Problem, solver: str, options: dict[str, Any], tol: float) -> tuple[Judged | None, str]:
         """One solver's answer, judged; None and the reason where there is none.
 
         Cone solvers stop on absolute tolerances, and how large the optimum is shows only afterwards: an
-        answer that falls short is asked for once more with the objective brought to order one.
+        answer that falls short is asked for once more with the objective brought to order one. And where
+        lam is so small that only its order of magnitude can matter, for separable data, once more with a
+        larger one: w stays, and the bound finds the factor by which the multipliers shrink.
         """
         best, outcome = self._run(problem, solver, options, tol)
-        if best is not None and best.gap > tol and best.objective > 0 and not self._constraints_of_user:
-            boost = 1.0 / (best.objective * self._objective_factor())
-            if not 0.1 < boost < 10.0:
-                try:
-                    self._boost["value"] = boost
-                    again, outcome_again = self._run(problem, solver, options, tol)
-                finally:
-                    self._boost["value"] = 1.0
-                if again is not None and again.gap < best.gap:
-                    best, outcome = again, f"{outcome_again}, rescaled"
+        hopeless = solver not in cp.installed_solvers() or (self._constraints_of_user and outcome in chain.INFEASIBLE)
+        for retry in ("boost", "least_lam"):
+            if hopeless or (best is not None and best.gap <= tol):
+                break
+            found, again = self._retry(retry, best, problem, solver, options, tol)
+            if found is not None and (best is None or found.gap < best.gap):
+                best, outcome = found, f"{again}, rescaled"
         return best, outcome
 
-    def _run(
-        self, problem: Problem, solver: str, options: dict[str, Any], tol: float
-    ) -> tuple[judge.Judged | None, str]:
+    def _retry(
+        self, what: str, best: Judged | None, problem: Problem, solver: str, options: dict[str, Any], tol: float
+    ) -> tuple[Judged | None, str]:
+        """Another run with other factors, where they would differ by enough to matter."""
+        usual = dict(self._scaling)
+        if what == "boost":
+            size = best.objective if best is not None and best.objective > 0 else 1.0
+            self._scaling["boost"] = 1.0 / (size * self._objective_factor())
+            differs = not 0.1 < self._scaling["boost"] < 10.0
+        else:
+            self._scaling["least_lam"] = 1e-7
+            differs = "lam" in self.parameters and self._relative_lam() > 1.1 * self._relative_lam(usual["least_lam"])
+        try:
+            return self._run(problem, solver, options, tol) if differs else (None, "")
+        finally:
+            self._scaling.update(usual)
+
+    def _run(self, problem: Problem, solver: str, options: dict[str, Any], tol: float) -> tuple[Judged | None, str]:
         trouble = chain.run(self.cvxpy_problem, solver, options)
         if trouble:
             return None, trouble
         found = self._judge(problem, tol)
         return found, f"{self.cvxpy_problem.status}, gap {found.gap:.1e}"
 
-    def _judge(self, problem: Problem, tol: float) -> judge.Judged:
-        w = np.asarray(self.w.value, np.float64)
-        b = float(self.b.value) if problem.fit_intercept else 0.0
-        if self._constraints_of_user:
-            return judge.judge_constrained(problem, w, b, self._dual(), judge.affine_terms(self))
-        return judge.judge(problem, w, b, self._dual(), tol)
+    def _judge(self, problem: Problem, tol: float) -> Judged:
+        w, b = self._frame.hyperplane()
+        user = self._constraints_of_user
+        if not user:
+            return judge(problem, w, b, self._dual(), tol)
+        terms = constraint_terms(user, self._frame, self._objective_factor())
+        found = judge_constrained(problem, w, b, self._dual(), terms, largest_violation(user))
+        if tol < found.gap < np.inf and not all(supported(constraint, self._frame) for constraint in user):
+            # Their multipliers cannot be used; the optimum without any of them is a bound as well.
+            free = self._with_constraints(()).solve(tol=tol)
+            found = replace(found, lower_bound=max(found.lower_bound, min(free.lower_bound, found.objective)))
+        return found
 
     def _failure(self, attempts: list[str]) -> str:
         tried = "; ".join(attempts)
@@ -297,13 +307,18 @@ class Formulation(ABC):
             "the extra solver of robustsvm[ecos], or verbose=True to read the solver's own log."
         )
 
-    def _warn(self, asked: str | None, used: str, attempts: list[str], gap: float, tol: float) -> None:
+    def _warn(self, asked: str | None, used: str, attempts: list[str], found: Judged, tol: float) -> None:
         first, tried = asked or chain.CHAIN[0], "; ".join(attempts)
         if used != first and "gap" not in attempts[0]:
             warnings.warn(f"{self.name}: {first} gave no answer, {used} was used ({tried}).", SolverWarning, 3)
-        if gap > tol:
-            why = " Only affine constraints on w enter the bound." if self._constraints_of_user else ""
-            warnings.warn(f"{self.name}: gap {gap:.1e} is above tol {tol:.1e} ({tried}).{why}", SolverWarning, 3)
+        if found.gap <= tol:
+            return
+        why = ""
+        if found.violation > 0 and found.gap == np.inf:
+            why = f" The constraints are violated by {found.violation:.1e}."
+        elif self._constraints_of_user:
+            why = " Constraints that are not (in)equalities in w and b have no part in the bound."
+        warnings.warn(f"{self.name}: gap {found.gap:.1e} is above tol {tol:.1e} ({tried}).{why}", SolverWarning, 3)
 
     # -- showing -------------------------------------------------------------------------------
 
@@ -315,16 +330,9 @@ class Formulation(ABC):
         return f"$$\n{self._latex()}\n$$"
 
     def __str__(self) -> str:
-        n, d = self._template.points.shape
-        values = ", ".join(f"{name}={_short(parameter.value)}" for name, parameter in self.parameters.items())
-        return f"{self.name}({values}) on {n} points, {d} features\n{self.cvxpy_problem}"
+        return f"{self!r}\n{self.cvxpy_problem}"
 
     def __repr__(self) -> str:
-        return str(self).splitlines()[0]
-
-
-def _short(value: Any) -> str:
-    if value is None:
-        return "?"
-    value = np.asarray(value)
-    return f"{float(value):g}" if value.ndim == 0 else f"{value.min():g}..{value.max():g}"
+        n, d = self._template.points.shape
+        values = ", ".join(f"{name}={brief(parameter.value)}" for name, parameter in self.parameters.items())
+        return f"{self.name}({values}) on {n} points, {d} features"

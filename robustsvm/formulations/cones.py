@@ -8,7 +8,7 @@ kink (B_k^T w = 0, zero entries for q = 1, ties for q = infinity): there no func
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import cvxpy as cp
@@ -32,16 +32,19 @@ def norm_epigraph(spread: Spread, omega: Any, units: Floats, q: float) -> NormEp
     """Epigraph of w -> ||B_k^T w||_q over all atoms k, where w = omega / units."""
     if q == 1 and isinstance(spread, (Isotropic, Diagonal)):
         return _weighted_absolute(spread, omega, units)
-    scale = sp.diags_array(1.0 / units)
-    U = (spread.projection_matrix() @ scale) @ omega
-    size = (spread.n_atoms, spread.rank)
+    B = spread.projection_matrix() @ sp.diags_array(1.0 / units)
+    # Largest entry 1, whatever the units of the atoms: the norms are then of order one like everything else.
+    size = float(np.abs(B.data).max(initial=0.0)) or 1.0
+    shape, U = (spread.n_atoms, spread.rank), (B / size) @ omega
     if q == 2:
-        return _second_order(U, size)
-    if q == 1:
-        return _absolute_sum(U, size)
-    if np.isinf(q):
-        return _largest(U, size)
-    return _power(U, size, q)
+        unit = _second_order(U, shape)
+    elif q == 1:
+        unit = _absolute_sum(U, shape)
+    elif np.isinf(q):
+        unit = _largest(U, shape)
+    else:
+        unit = _power(U, shape, q)
+    return replace(unit, t=size * unit.t)
 
 
 def _divide(numerator: Floats, denominator: Floats) -> Floats:

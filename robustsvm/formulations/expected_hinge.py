@@ -10,9 +10,10 @@ import scipy.sparse as sp
 
 from robustsvm.blocks import Floats
 from robustsvm.dual import Dual
-from robustsvm.formulations import chain, judge
+from robustsvm.formulations import chain
 from robustsvm.formulations.base import Formulation
 from robustsvm.formulations.cones import norm_epigraph
+from robustsvm.formulations.judge import Judged, polished
 from robustsvm.formulations.text import average_risk, program
 from robustsvm.losses import ExpectedHinge
 from robustsvm.problem import Problem
@@ -34,20 +35,23 @@ class ExpectedHingeSVM(Formulation):
     ) -> Solution:
         """As `Formulation.solve`; ``polish=False`` leaves the last digits to cuts alone.
 
-        By default Newton's method finishes what a round of cuts began, where the objective is smooth
-        there (every point has some spread) and has no constraints of the user's.
+        By default Newton's method finishes what a round of cuts began, where the penalty is a ridge
+        and there are no constraints of the user's.
         """
         self._polish = as_flag(polish, "polish") and not self._constraints_of_user
         return super().solve(cvxpy_solver, tol=tol, **cvxpy_options)
+
+    def _typical_radius(self) -> float:
+        return 1.0
 
     def _loss_constraints(self) -> None:
         n, spread = len(self._template.y), self._template.points.spread
         self._norms = None
         self._m = cp.Variable(n, name="m")
         self._cuts: list[tuple[Any, Floats, Floats, Any]] = []
-        constraints = [self._m == self._deficit]
+        constraints = [self._m == self._frame.deficit]
         if not spread.is_zero:
-            self._norms = norm_epigraph(spread, self._omega, self._units, 2.0)
+            self._norms = norm_epigraph(spread, self._frame.omega, self._frame.units, 2.0)
             self._s = cp.Variable(n, name="s")
             constraints += [*self._norms.constraints, self._s == spread.incidence() @ self._norms.t]
         self._constraints = constraints
@@ -84,11 +88,9 @@ class ExpectedHingeSVM(Formulation):
         excess = np.maximum(share, 1.0)
         return Dual(a / excess, v / excess, None if self._norms is None else self._norms.directions())
 
-    def _run(
-        self, problem: Problem, solver: str, options: dict[str, Any], tol: float
-    ) -> tuple[judge.Judged | None, str]:
+    def _run(self, problem: Problem, solver: str, options: dict[str, Any], tol: float) -> tuple[Judged | None, str]:
         """Rounds of cuts: solve, add the tangent where each sample is, until the gap is closed."""
-        best: judge.Judged | None = None
+        best: Judged | None = None
         outcome, gaps = "", list[float]()
         for self.rounds in range(1, MAX_ROUNDS + 1):
             trouble = chain.run(self.cvxpy_problem, solver, options)
@@ -96,7 +98,7 @@ class ExpectedHingeSVM(Formulation):
                 return best, f"{trouble} in round {self.rounds}"
             found = self._judge(problem, tol)
             if found.gap > tol and self._polish:
-                found = judge.polished(problem, found)
+                found = polished(problem, found, tol)
             gaps.append(found.gap)
             if best is None or found.gap < best.gap:
                 best = found
@@ -106,7 +108,7 @@ class ExpectedHingeSVM(Formulation):
                 break
         return best, outcome
 
-    def _cut_at(self, problem: Problem, found: judge.Judged) -> bool:
+    def _cut_at(self, problem: Problem, found: Judged) -> bool:
         """Add tangents where the cuts so far lie below the loss; False when there is nothing to add."""
         m, s = problem.margins_and_spreads(found.w, found.b)
         model = np.zeros(len(m))

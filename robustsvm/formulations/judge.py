@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from robustsvm.blocks import Floats
-from robustsvm.dual import Dual, dual_bound
+from robustsvm.dual import ConstraintTerms, Dual, dual_bound, dual_vector
 from robustsvm.kinks import kink_dual
-from robustsvm.newton import is_smooth, newton_polish
+from robustsvm.newton import newton_path
 from robustsvm.penalties import Ball
 from robustsvm.problem import Problem
 from robustsvm.solution import honest_bound, relative_gap
-
-if TYPE_CHECKING:
-    from robustsvm.formulations.base import Formulation
 
 
 @dataclass(frozen=True)
@@ -29,11 +25,29 @@ class Judged:
     lower_bound: float
     dual: Dual | None
     passes: float
+    violation: float = 0.0
 
     @property
     def gap(self) -> float:
         """Relative duality gap."""
         return relative_gap(self.objective, self.lower_bound)
+
+    def with_point(self, problem: Problem, w: Floats, b: float) -> Judged:
+        """Itself, or (w, b) with its best intercept where that is better."""
+        b = problem.best_intercept(w, b)
+        objective = problem.objective(w, b)
+        better = self if objective >= self.objective else replace(self, w=w, b=b, objective=objective)
+        return replace(better, passes=better.passes + 2.0)
+
+    def with_dual(self, problem: Problem, dual: Dual) -> Judged:
+        """Itself, or with the bound that `dual` gives where that is higher."""
+        bound, feasible, _ = dual_bound(problem, dual)
+        better = self if bound <= self.lower_bound else replace(self, lower_bound=bound, dual=feasible)
+        return replace(better, passes=better.passes + 1.0)
+
+    def checked(self) -> Judged:
+        """Itself, once its bound is seen not to exceed its objective."""
+        return replace(self, lower_bound=honest_bound(self.objective, self.lower_bound))
 
 
 def judge(problem: Problem, w: Floats, b: float, dual: Dual, tol: float) -> Judged:
@@ -45,83 +59,58 @@ def judge(problem: Problem, w: Floats, b: float, dual: Dual, tol: float) -> Judg
     """
     if isinstance(problem.penalty, Ball):
         w = problem.penalty.prox(w, 1.0)
-    b = problem.best_intercept(w, b)
-    candidates = [dual_bound(problem, guess) for guess in (dual, replace(dual, e=None, witness=w))]
-    bound, feasible, z = max(candidates, key=lambda candidate: candidate[0])
-    objective = problem.objective(w, b)
-    passes = 4.0
-    if relative_gap(objective, bound) > tol:
-        # What the dual point proposes, and w = 0, which large sets make optimal and interior points only approach.
-        for proposed in (problem.penalty.conjugate_maximiser(z), np.zeros_like(w)):
-            intercept = problem.best_intercept(proposed, b)
-            value = problem.objective(proposed, intercept)
-            if value < objective:
-                w, b, objective = proposed, intercept, value
-            passes += 2.0
+    found = Judged(w, b, float("inf"), 0.0, None, 0.0).with_point(problem, w, b)
+    for guess in (dual, replace(dual, e=None, witness=w)):
+        found = found.with_dual(problem, guess)
+    if found.gap > tol:
+        # Large sets make w = 0 optimal, and interior points only approach it.
+        found = found.with_point(problem, np.zeros_like(w), b)
     for width in (1e-7, 1e-5, 1e-3):
-        if relative_gap(objective, bound) <= tol:
-            break
-        guess = kink_dual(problem, w, b, width)
-        if guess is None:
-            break
-        value, candidate, _ = dual_bound(problem, guess)
-        if value > bound:
-            bound, feasible = value, candidate
-        passes += 2.0
-    return Judged(w, b, objective, honest_bound(objective, bound), feasible, passes)
+        found = _from_each_other(problem, found, width, tol)
+    return found.checked()
 
 
-def polished(problem: Problem, found: Judged) -> Judged:
-    """`found` after Newton's method, where the problem is smooth there; never worse."""
-    if not is_smooth(problem, found.w):
+def _from_each_other(problem: Problem, found: Judged, width: float, tol: float) -> Judged:
+    """Where the gap is open: the point that the dual proposes, then the dual that kinks at the point propose."""
+    if found.gap <= tol:
         return found
-    w, b, steps = newton_polish(problem, found.w, found.b)
-    b = problem.best_intercept(w, b)
-    objective = problem.objective(w, b)
-    bound, feasible, _ = dual_bound(problem, problem.slopes(w, b))
-    best = found if found.lower_bound >= bound else replace(found, lower_bound=bound, dual=feasible)
-    if objective < best.objective:
-        best = replace(best, w=w, b=b, objective=objective)
-    bound = honest_bound(best.objective, best.lower_bound)
-    return replace(best, lower_bound=bound, passes=found.passes + 2.0 * steps + 4.0)
+    if found.dual is not None:
+        proposed = problem.penalty.conjugate_maximiser(dual_vector(problem, found.dual))
+        if np.isfinite(proposed).all():
+            found = found.with_point(problem, proposed, found.b)
+    guess = kink_dual(problem, found.w, found.b, width)
+    return found if guess is None else found.with_dual(problem, guess)
 
 
-def affine_terms(formulation: Formulation) -> tuple[Floats, float]:
-    """G^T nu and -nu.h of the user's affine constraints G w <= h with their multipliers nu.
+def polished(problem: Problem, found: Judged, tol: float) -> Judged:
+    """`found` after Newton's method, where that applies; never worse."""
+    smallest = 0.5 * tol * found.objective
+    for w, b, dual, steps in newton_path(problem, found.w, found.b, smallest):
+        found = found.with_point(problem, w, b).with_dual(problem, dual)
+        found = replace(found, passes=found.passes + 2.0 * steps)
+        if found.gap <= tol:
+            break
+    return found.checked()
 
-    Constraints that are not affine, or that touch b or variables of the user's own, contribute
-    nothing: nu = 0 is always feasible.
+
+def judge_constrained(
+    problem: Problem, w: Floats, b: float, dual: Dual, terms: ConstraintTerms | None, violation: float
+) -> Judged:
+    """As `judge`, for a problem with the user's constraints: (w, b) is kept as it is.
+
+    An answer that breaks its constraints by more than rounding proves nothing: its gap is infinity.
     """
-    omega = formulation._omega
-    shift, offset = np.zeros(omega.size), 0.0
-    for constraint in formulation._constraints_of_user:
-        expression = getattr(constraint, "expr", None)
-        if expression is None or constraint.dual_value is None or not expression.is_affine():
-            continue
-        if {variable.id for variable in expression.variables()} != {omega.id}:
-            continue
-        nu = np.asarray(constraint.dual_value, np.float64).ravel(order="F")
-        if not _is_equality(constraint):
-            nu = np.maximum(nu, 0.0)
-        gradient: Any = expression.grad[omega]
-        slope = np.asarray(gradient @ nu).ravel()
-        constant = float(np.asarray(expression.value).ravel(order="F") @ nu - slope @ omega.value)
-        # w = omega / units: a slope in omega is units times a slope in w.
-        shift += formulation._units * slope
-        offset += constant
-    factor = formulation._objective_factor()
-    return shift / factor, offset / factor
-
-
-def _is_equality(constraint: Any) -> bool:
-    return type(constraint).__name__ in ("Equality", "Zero")
-
-
-def judge_constrained(problem: Problem, w: Floats, b: float, dual: Dual, terms: tuple[Floats, float]) -> Judged:
-    """As `judge`, for a problem with the user's constraints: (w, b) is kept as it is, being feasible."""
-    guesses = [(guess, part) for guess in (dual, replace(dual, e=None, witness=w)) for part in (terms, None)]
-    candidates = [dual_bound(problem, guess, part) for guess, part in guesses]
-    bound, feasible, _ = max(candidates, key=lambda candidate: candidate[0])
     objective = problem.objective(w, b)
-    # The solver may violate its constraints by a hair, and its objective then lies that much too low.
-    return Judged(w, b, objective, min(bound, objective), feasible, 5.0)
+    if violation > 1e-6 * max(1.0, float(np.abs(w).max()), abs(b)):
+        return Judged(w, b, objective, float("-inf"), None, 2.0, violation)
+    bound, feasible = 0.0, None
+    for guess in (dual, replace(dual, e=None, witness=w)):
+        for part in (terms, None):
+            try:
+                value, candidate, _ = dual_bound(problem, guess, part)
+            except ValueError:  # multipliers of constraints on b that these classes cannot balance
+                continue
+            if value > bound:
+                bound, feasible = value, candidate
+    # Within that rounding the objective may lie a little below the optimum, and below a true bound.
+    return Judged(w, b, objective, min(bound, objective), feasible, 6.0, violation)

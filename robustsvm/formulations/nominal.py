@@ -19,8 +19,11 @@ class Nominal(Formulation):
 
     name = "nominal"
 
+    def _typical_radius(self) -> float:
+        return 0.0
+
     def _loss_constraints(self) -> None:
-        self._loss_constraint = self._xi >= self._deficit
+        self._loss_constraint = self._xi >= self._frame.deficit
         self._constraints = [self._loss_constraint]
 
     def _stated(self) -> Problem:

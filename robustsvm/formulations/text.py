@@ -22,6 +22,14 @@ def number(value: Any) -> str:
     return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if mantissa != "1" else rf"10^{{{int(exponent)}}}"
 
 
+def brief(value: Any) -> str:
+    """A number in plain text, the range of an array, or a question mark."""
+    if value is None:
+        return "?"
+    array = np.asarray(value)
+    return f"{float(array):g}" if array.ndim == 0 else f"{array.min():g}..{array.max():g}"
+
+
 def average_risk(formulation: Formulation) -> str:
     """The objective: penalty plus average of the slacks."""
     n = len(formulation._template.y)

@@ -25,12 +25,15 @@ class WorstCaseSVM(Formulation):
         """The CVXPY parameter that multiplies the spread: scalar, or one per sample."""
         return self.parameters["gamma"]
 
+    def _typical_radius(self) -> float:
+        return float(np.sqrt(np.mean(np.square(self._radius().value))))
+
     def _loss_constraints(self) -> None:
         spread = self._template.points.spread
-        loss, constraints = self._deficit, []
+        loss, constraints = self._frame.deficit, []
         self._norms = None
         if not spread.is_zero:
-            self._norms = norm_epigraph(spread, self._omega, self._units, self._template.points.q)
+            self._norms = norm_epigraph(spread, self._frame.omega, self._frame.units, self._template.points.q)
             radius = self._radius()
             seen = spread.incidence() @ self._norms.t
             loss = loss + (cp.multiply(radius, seen) if radius.ndim else radius * seen)

@@ -43,7 +43,5 @@ def solve(problem: Problem, solver: str = "auto", *, tol: float = 1e-6, **params
         raise TypeError(f"solve takes a Problem, got {type(problem).__name__}; a formulation has its own .solve().")
     if not isinstance(solver, str) or solver not in ("auto", *SOLVERS):
         names = ", ".join(["auto", *SOLVERS])
-        raise ValueError(
-            f'solver must be one of {names}, got {solver!r}; a cone solver is chosen by cvxpy_solver="ECOS" and the like.'
-        )
+        raise ValueError(f'solver must be one of {names}, got {solver!r}; cvxpy_solver="ECOS" chooses a cone solver.')
     return SOLVERS["exact" if solver == "auto" else solver](problem, tol=tol, **params)
