@@ -31,7 +31,7 @@ def test_dual_norm_is_attained_and_never_exceeded(p):
 @pytest.mark.parametrize("kind,p", pairs(), ids=case_id)
 class TestEverySpread:
     def setup_case(self, kind, p, **options):
-        points, y = make_points(kind, p, **options)
+        points, _ = make_points(kind, p, **options)
         rng = np.random.default_rng(5)
         return points, points.spread, points.spread.factor(), rng.normal(size=points.shape[1]), rng
 

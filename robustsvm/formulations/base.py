@@ -20,6 +20,7 @@ from robustsvm.errors import SolverFailedError, SolverWarning
 from robustsvm.formulations import chain
 from robustsvm.formulations.frame import Frame
 from robustsvm.formulations.judge import Judged, judge, judge_constrained
+from robustsvm.formulations.scaling import Scaling
 from robustsvm.formulations.text import brief
 from robustsvm.formulations.user_constraints import constraint_terms, largest_violation, supported
 from robustsvm.losses import Loss
@@ -28,8 +29,6 @@ from robustsvm.points import UncertainPoints
 from robustsvm.problem import Problem
 from robustsvm.scalars import as_number
 from robustsvm.solution import Solution, Step, installed_versions
-
-LARGEST_FACTOR = 1e8  # beyond it Clarabel takes the losses for unbounded
 
 
 class Formulation(ABC):
@@ -57,9 +56,8 @@ class Formulation(ABC):
         # Their values may change; the parameters themselves are built into the problem.
         self.parameters: Mapping[str, Any] = MappingProxyType(parameters)
         self._constraints_of_user: tuple[Any, ...] = ()
-        # Shared with the copies that `subject_to` makes, because the CVXPY parameters are.
-        self._scaling = {"boost": 1.0, "least_lam": 0.0}
         self._frame = Frame(template, self._typical_radius())
+        self._scaling = Scaling(parameters.get("lam"), self._frame.typical_unit)
         self.w, self.b = self._frame.w, self._frame.b
         self._xi = cp.Variable(len(template.y), nonneg=True, name="xi")
         self._constraints: list[Any] = []
@@ -78,10 +76,10 @@ class Formulation(ABC):
 
     def _assemble(self) -> None:
         average = self._template.weights / len(self._template.y)
-        risk = cp.CallbackParam(self._objective_factor, nonneg=True) * (average @ self._xi)
+        risk = cp.CallbackParam(self._scaling.factor, nonneg=True) * (average @ self._xi)
         constraints = [*self._constraints, *self._constraints_of_user]
         if "lam" in self.parameters:
-            ridge = cp.CallbackParam(self._ridge_factor, nonneg=True)
+            ridge = cp.CallbackParam(self._scaling.ridge, nonneg=True)
             # In the frame's units, because CVXPY makes a variable of what is squared.
             relative = self._frame.typical_unit / self._frame.units
             risk = ridge * (0.5 * cp.sum_squares(cp.multiply(relative, self._frame.omega))) + risk
@@ -89,23 +87,6 @@ class Formulation(ABC):
             # The norm and not its square: that is linear in the parameter, so nothing is compiled again.
             constraints.append(cp.norm(self.w, 2) <= self.parameters["norm_bound"])
         self.cvxpy_problem = cp.Problem(cp.Minimize(risk), constraints)
-
-    def _objective_factor(self) -> float:
-        """What P is multiplied by before a solver sees it.
-
-        1/lam in the units of the frame brings the ridge, and with it the dual vector, to order one: in
-        the plain form lam = 1e-8 left a gap of 0.4. Where lam is large P is of order one as it is.
-        """
-        factor = max(1.0, 1.0 / self._relative_lam()) if "lam" in self.parameters else 1.0
-        return min(factor, LARGEST_FACTOR) * self._scaling["boost"]
-
-    def _ridge_factor(self) -> float:
-        return self._relative_lam() * self._objective_factor()
-
-    def _relative_lam(self, least: float | None = None) -> float:
-        """Lam in the units of the frame."""
-        least = self._scaling["least_lam"] if least is None else least
-        return max(float(self.parameters["lam"].value) / self._frame.typical_unit**2, least)
 
     def subject_to(self, *constraints: Any) -> Self:
         """The same formulation with constraints of your own on ``w`` and ``b``.
@@ -179,7 +160,7 @@ class Formulation(ABC):
         """a_i from the multiplier of ``xi >= loss``: undo objective factor, average and weight."""
         n, c = len(self._template.y), self._template.weights[rows]
         raw = np.maximum(np.asarray(constraint.dual_value, np.float64), 0.0)
-        return np.asarray(raw * n / (np.where(c > 0, c, 1.0) * self._objective_factor()))
+        return np.asarray(raw * n / (np.where(c > 0, c, 1.0) * self._scaling.factor()))
 
     # -- solving -------------------------------------------------------------------------------
 
@@ -247,36 +228,20 @@ class Formulation(ABC):
         """One solver's answer, judged; None and the reason where there is none.
 
         Cone solvers stop on absolute tolerances, and how large the optimum is shows only afterwards: an
-        answer that falls short is asked for once more with the objective brought to order one. And where
-        lam is so small that only its order of magnitude can matter, for separable data, once more with a
-        larger one: w stays, and the bound finds the factor by which the multipliers shrink.
+        answer that falls short is asked for again, in other units (see `Scaling`).
         """
         best, outcome = self._run(problem, solver, options, tol)
-        hopeless = solver not in cp.installed_solvers() or (self._constraints_of_user and outcome in chain.INFEASIBLE)
-        for retry in ("boost", "least_lam"):
-            if hopeless or (best is not None and best.gap <= tol):
+        if solver not in cp.installed_solvers() or (self._constraints_of_user and outcome in chain.INFEASIBLE):
+            return best, outcome
+        size = best.objective if best is not None and best.objective > 0 else 1.0
+        for other_units in (self._scaling.order_one(size), self._scaling.larger_lam()):
+            if best is not None and best.gap <= tol:
                 break
-            found, again = self._retry(retry, best, problem, solver, options, tol)
+            with other_units as differ:
+                found, again = self._run(problem, solver, options, tol) if differ else (None, "")
             if found is not None and (best is None or found.gap < best.gap):
                 best, outcome = found, f"{again}, rescaled"
         return best, outcome
-
-    def _retry(
-        self, what: str, best: Judged | None, problem: Problem, solver: str, options: dict[str, Any], tol: float
-    ) -> tuple[Judged | None, str]:
-        """Another run with other factors, where they would differ by enough to matter."""
-        usual = dict(self._scaling)
-        if what == "boost":
-            size = best.objective if best is not None and best.objective > 0 else 1.0
-            self._scaling["boost"] = 1.0 / (size * self._objective_factor())
-            differs = not 0.1 < self._scaling["boost"] < 10.0
-        else:
-            self._scaling["least_lam"] = 1e-7
-            differs = "lam" in self.parameters and self._relative_lam() > 1.1 * self._relative_lam(usual["least_lam"])
-        try:
-            return self._run(problem, solver, options, tol) if differs else (None, "")
-        finally:
-            self._scaling.update(usual)
 
     def _run(self, problem: Problem, solver: str, options: dict[str, Any], tol: float) -> tuple[Judged | None, str]:
         trouble = chain.run(self.cvxpy_problem, solver, options)
@@ -290,7 +255,7 @@ class Formulation(ABC):
         user = self._constraints_of_user
         if not user:
             return judge(problem, w, b, self._dual(), tol)
-        terms = constraint_terms(user, self._frame, self._objective_factor())
+        terms = constraint_terms(user, self._frame, self._scaling.factor())
         found = judge_constrained(problem, w, b, self._dual(), terms, largest_violation(user))
         if tol < found.gap < np.inf and not all(supported(constraint, self._frame) for constraint in user):
             # Their multipliers cannot be used; the optimum without any of them is a bound as well.

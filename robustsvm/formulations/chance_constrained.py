@@ -13,6 +13,7 @@ from robustsvm.checks import as_per_sample
 from robustsvm.formulations.text import average_risk, number, program
 from robustsvm.formulations.worst_case import WorstCaseSVM
 from robustsvm.losses import Hinge
+from robustsvm.penalties import Ridge
 from robustsvm.problem import Problem
 
 NOISES = ("gaussian", "any", "symmetric", "unimodal")
@@ -46,6 +47,8 @@ def kappa(epsilon: Any, noise: str = "gaussian") -> Floats:
             f"epsilon must lie in {interval} for noise={noise!r}, got {worst:g}: it is the probability with which a "
             "margin may be missed, and above that range the constraint is not convex or says nothing."
         )
+    if epsilon.min() < 1e-100:
+        raise ValueError(f"epsilon must lie above 1e-100, got {epsilon.min():g}: no margin could be that safe.")
     if noise == "gaussian":
         return np.maximum(-ndtri(epsilon), 0.0)
     if noise == "any":
@@ -136,7 +139,7 @@ def chance_constrained(
     >>> f.solve().w.round(3)
     array([1.])
     """
-    template = Problem(points, y, Hinge(), lam, sample_weight=sample_weight, fit_intercept=fit_intercept)
+    template = Problem(points, y, Hinge(), penalty=Ridge(lam), sample_weight=sample_weight, fit_intercept=fit_intercept)
     if template.points.p != 2:
         raise ValueError(f"chance_constrained needs means and covariances, p = 2; these points have p = {points.p:g}.")
     chance = as_per_sample(epsilon, len(template.y), "epsilon")

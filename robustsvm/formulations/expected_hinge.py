@@ -16,6 +16,7 @@ from robustsvm.formulations.cones import norm_epigraph
 from robustsvm.formulations.judge import Judged, polished
 from robustsvm.formulations.text import average_risk, program
 from robustsvm.losses import ExpectedHinge
+from robustsvm.penalties import Ridge
 from robustsvm.problem import Problem
 from robustsvm.scalars import as_flag
 from robustsvm.solution import Solution
@@ -179,5 +180,7 @@ def expected_hinge(
     >>> solution.w.round(3), solution.gap < 1e-6
     (array([1.127]), True)
     """
-    template = Problem(points, y, ExpectedHinge(), lam, sample_weight=sample_weight, fit_intercept=fit_intercept)
+    template = Problem(
+        points, y, ExpectedHinge(), penalty=Ridge(lam), sample_weight=sample_weight, fit_intercept=fit_intercept
+    )
     return ExpectedHingeSVM(template, {"lam": cp.Parameter(pos=True, name="lam", value=float(lam))})

@@ -11,6 +11,7 @@ from robustsvm.dual import Dual
 from robustsvm.formulations.base import Formulation
 from robustsvm.formulations.text import average_risk, program
 from robustsvm.losses import Hinge
+from robustsvm.penalties import Ridge
 from robustsvm.problem import Problem
 
 
@@ -68,5 +69,5 @@ def nominal(points: Any, y: Any, *, lam: float, sample_weight: Any = None, fit_i
     >>> solution.w.round(4), round(solution.objective, 4), solution.status
     (array([1.]), 0.05, 'optimal')
     """
-    template = Problem(points, y, Hinge(), lam, sample_weight=sample_weight, fit_intercept=fit_intercept)
+    template = Problem(points, y, Hinge(), penalty=Ridge(lam), sample_weight=sample_weight, fit_intercept=fit_intercept)
     return Nominal(template, {"lam": cp.Parameter(pos=True, name="lam", value=float(lam))})

@@ -13,6 +13,7 @@ from robustsvm.formulations.base import Formulation
 from robustsvm.formulations.cones import norm_epigraph
 from robustsvm.formulations.text import average_risk, dual_norm, number, program
 from robustsvm.losses import Hinge, WorstCase
+from robustsvm.penalties import Ridge
 from robustsvm.problem import Problem
 
 
@@ -115,7 +116,7 @@ def worst_case(
     >>> f.solve().w.round(4)
     array([1.])
     """
-    template = Problem(points, y, Hinge(), lam, sample_weight=sample_weight, fit_intercept=fit_intercept)
+    template = Problem(points, y, Hinge(), penalty=Ridge(lam), sample_weight=sample_weight, fit_intercept=fit_intercept)
     radius = as_per_sample(gamma, len(template.y), "gamma")
     if (radius < 0).any():
         raise ValueError(f"gamma must be >= 0, got {radius.min():g}.")
