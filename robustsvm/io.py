@@ -58,7 +58,7 @@ def save(points: UncertainPoints, path: str | os.PathLike[str]) -> None:
     # Written beside the target and moved over it: a failure, or a target the points are mapped from, loses nothing.
     with tempfile.NamedTemporaryFile("wb", dir=target.parent, prefix=f".{target.name}.", delete=False) as file:
         try:
-            np.savez(file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays)
+            np.savez(file, header=np.array(json.dumps(header)), **arrays)
         except BaseException:
             os.unlink(file.name)
             raise

@@ -73,6 +73,12 @@ def make_points(
     return points, y
 
 
+def sparse_means(n: int, d: int, density: float, seed: int = 0) -> sp.csr_array:
+    """CSR means of which a share is not zero."""
+    rng = np.random.default_rng(seed)
+    return sp.csr_array(rng.normal(size=(n, d)) * (rng.random((n, d)) < density))
+
+
 def make_problem(kind: str, loss: rs.losses.Loss, p: float = 2.0, lam: float = 0.05, **options) -> rs.Problem:
     """A problem on such points; options of Problem and of `make_points` may be mixed."""
     shape = {key: options.pop(key) for key in ("n", "d", "seed", "dtype", "sparse") if key in options}

@@ -5,10 +5,9 @@ import tracemalloc
 import cvxpy as cp
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 import robustsvm as rs
-from tests.cases import LOSSES, make_points, make_problem
+from tests.cases import LOSSES, make_points, make_problem, sparse_means
 
 ROBUST = LOSSES[1:]
 
@@ -222,7 +221,7 @@ def peak_megabytes(action):
 
 @pytest.mark.parametrize("std", [0.1, np.full((1, 1000), 0.1)], ids=["isotropic", "per feature"])
 def test_a_certificate_in_many_dimensions_expands_nothing(std):
-    X = sp.random_array((300, 1000), density=0.01, rng=np.random.default_rng(0)).tocsr()
+    X = sparse_means(300, 1000, 0.01)
     y = np.where(np.arange(300) % 2, 1, -1)
     problem = rs.Problem(rs.UncertainPoints(X, std=std), y, rs.losses.WorstCase(1.0), 0.1)
     assert peak_megabytes(lambda: rs.certify(problem, np.zeros(1000), effort=2)) < 100  # (n, d, d) would be 2400

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import robustsvm as rs
-from tests.cases import make_points
+from tests.cases import make_points, sparse_means
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def stored(tmp_path):
 
 
 def test_sparse_points_names_norm_and_precision_survive(tmp_path):
-    X = sp.random_array((20, 5), density=0.3, rng=np.random.default_rng(0)).tocsr().astype(np.float32)
+    X = sparse_means(20, 5, 0.3).astype(np.float32)
     points = rs.UncertainPoints(X, std=0.5, p=1.5, feature_names=list("abcde"))
     rs.save(points, str(tmp_path / "no_suffix"))
     again = rs.load(tmp_path / "no_suffix")
