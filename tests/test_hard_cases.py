@@ -239,6 +239,18 @@ def test_data_far_away_lose_no_digits_in_the_bound():
             assert rs.solve(rs.Problem(rs.UncertainPoints(X + offset, std=0.1), y, loss, 1e-2)).gap <= 1e-6
 
 
+@pytest.mark.parametrize("k", [1e-6, 1e-3, 1e3, 1e6])
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_a_change_of_units_changes_nothing_in_a_ball(loss, k):
+    X, y, _ = two_classes()
+    plain, scaled = (
+        rs.solve(rs.Problem(rs.UncertainPoints(X * u, std=0.1 * u), y, loss, penalty=rs.penalties.Ball(0.7 / u)))
+        for u in (1.0, k)
+    )
+    assert max(plain.gap, scaled.gap) <= 1e-6
+    np.testing.assert_allclose(scaled.objective, plain.objective, rtol=2e-6)
+
+
 def test_a_ball_and_certain_points_under_the_expected_hinge():
     problem = make_problem("radii", rs.losses.ExpectedHinge(), penalty=rs.penalties.Ball(0.8))
     assert rs.solve(problem).gap <= 1e-6

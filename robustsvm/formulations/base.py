@@ -78,14 +78,14 @@ class Formulation(ABC):
         average = self._template.weights / len(self._template.y)
         risk = cp.CallbackParam(self._scaling.factor, nonneg=True) * (average @ self._xi)
         constraints = [*self._constraints, *self._constraints_of_user]
+        # w in the frame's units, because CVXPY makes a variable of what is squared.
+        unit = self._frame.typical_unit
+        w = cp.multiply(unit / self._frame.units, self._frame.omega)
         if "lam" in self.parameters:
-            ridge = cp.CallbackParam(self._scaling.ridge, nonneg=True)
-            # In the frame's units, because CVXPY makes a variable of what is squared.
-            relative = self._frame.typical_unit / self._frame.units
-            risk = ridge * (0.5 * cp.sum_squares(cp.multiply(relative, self._frame.omega))) + risk
+            risk = cp.CallbackParam(self._scaling.ridge, nonneg=True) * (0.5 * cp.sum_squares(w)) + risk
         else:
             # The norm and not its square: that is linear in the parameter, so nothing is compiled again.
-            constraints.append(cp.norm(self.w, 2) <= self.parameters["norm_bound"])
+            constraints.append(cp.norm(w, 2) <= unit * self.parameters["norm_bound"])
         self.cvxpy_problem = cp.Problem(cp.Minimize(risk), constraints)
 
     def subject_to(self, *constraints: Any) -> Self:
