@@ -25,13 +25,14 @@ def row_blocks(n_rows: int, width: int) -> Iterator[slice]:
         yield slice(start, min(start + step, n_rows))
 
 
-def matvec(X: Any, w: Floats) -> Floats:
-    """``X @ w`` in float64, for dense or CSR `X` of any float type."""
-    if X.dtype == np.float64:
+def matvec(X: Any, w: Floats, offset: Floats | None = None) -> Floats:
+    """``(X - offset) @ w`` in float64, for dense or CSR `X` of any float type; CSR takes no offset."""
+    if X.dtype == np.float64 and offset is None:
         return np.asarray(X @ w, dtype=np.float64)
     out = np.empty(X.shape[0])
     for rows in row_blocks(*X.shape):
-        out[rows] = X[rows].astype(np.float64) @ w
+        block = X[rows].astype(np.float64)
+        out[rows] = (block if offset is None else block - offset) @ w
     return out
 
 

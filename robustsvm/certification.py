@@ -11,24 +11,26 @@ import numpy as np
 from robustsvm.blocks import Floats
 from robustsvm.dual import Dual, dual_bound
 from robustsvm.errors import SolverFailedError, SolverWarning
+from robustsvm.hyperplanes import hyperplane_of
 from robustsvm.kinks import kink_dual
 from robustsvm.problem import Problem
 from robustsvm.scalars import as_number
-from robustsvm.solution import Certificate, honest_bound
+from robustsvm.solution import Certificate, honest_bound, relative_gap
 from robustsvm.solvers.exact import solve_exact
 
 KINK_WIDTHS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 def certify(
-    problem: Problem, w: Any, b: Any = 0.0, *, dual: Dual | None = None, tol: float = 1e-6, effort: int = 3
+    problem: Problem, w: Any, b: Any = None, *, dual: Dual | None = None, tol: float = 1e-6, effort: int = 3
 ) -> Certificate:
     """Prove how far (w, b) is from the optimum of `problem`, whoever found it.
 
     The bound is looked for on a ladder, cheapest rung first, and the climb ends as soon as the gap
     is at most `tol`; the best bound seen is reported:
 
-    0. ``dual``: a dual point of the caller's, repaired (one pass);
+    0. ``dual``: a dual point of the caller's, repaired (one pass); where it proves itself optimal the climb
+       ends here, whatever (w, b) is;
     1. ``slopes``: the slopes of the losses at w, with the best b for them (exact for smooth losses);
     2. ``kinks``: bounded least squares for the samples that sit on a kink;
     3. ``exact``: a solve of the problem, whose dual point bounds every hyperplane.
@@ -37,8 +39,10 @@ def certify(
     ----------
     problem : Problem
         The problem that (w, b) is an answer to.
-    w, b : (d,) or (1, d) array, float
-        The hyperplane, as ``coef_`` and ``intercept_`` of scikit-learn for instance.
+    w : (d,) or (1, d) array, Solution, or fitted linear model
+        The hyperplane; a Solution and a model with ``coef_`` and ``intercept_`` bring their own b.
+    b : float, optional
+        The intercept, 0 by default.
     dual : Dual, optional
         A dual point you have. It need not be feasible.
     tol : float
@@ -70,19 +74,28 @@ def certify(
     if not isinstance(effort, (int, np.integer)) or not 0 <= effort <= 3:
         raise ValueError(f"effort must be 0, 1, 2 or 3, got {effort!r}.")
     tol = as_number(tol, "tol", above=0.0)
-    w, b = problem.hyperplane(w, b)
+    w, b = problem.hyperplane(*hyperplane_of(w, b, n_features=problem.points.shape[1]))
     objective = problem.objective(w, b)
     best = Certificate(objective, float("-inf"), "none", 1.0)
     for source, guess, cost in _ladder(problem, w, b, dual, tol, effort):
-        bound, feasible, _ = dual_bound(problem, guess)
+        bound, feasible, z = dual_bound(problem, guess)
         passes = best.passes + cost
         if bound > best.lower_bound:
-            best = Certificate(objective, honest_bound(objective, bound), source, passes, feasible)
+            bound = honest_bound(objective, bound, problem.objective_rounding(w, b))
+            best = Certificate(objective, bound, source, passes, feasible)
         else:
             best = Certificate(objective, best.lower_bound, best.source, passes, best.dual)
-        if best.gap <= tol:
+        if best.gap <= tol or (source == "dual" and _is_tight(problem, bound, z, b, tol)):
             break
     return best
+
+
+def _is_tight(problem: Problem, bound: float, z: Floats, b: float, tol: float) -> bool:
+    """Whether the point that a dual point proposes proves its bound the best there is."""
+    proposed = problem.penalty.conjugate_maximiser(z)
+    if not np.isfinite(proposed).all():
+        return False
+    return relative_gap(problem.objective(proposed, problem.best_intercept(proposed, b)), bound) <= tol
 
 
 def _ladder(

@@ -86,13 +86,22 @@ def as_names(feature_names: Any, d: int) -> Any:
 
 
 def require_aligned(X: Any, errors: Any, name: str) -> None:
-    """Tables are matched by position, so two whose labels differ are a mistake."""
-    for axis in ("columns", "index"):
-        ours, theirs = getattr(X, axis, None), getattr(errors, axis, None)
-        if ours is None or theirs is None or callable(ours) or callable(theirs):
-            continue
-        if list(ours) != list(theirs):
-            raise ValueError(f"{name} and X are tables whose {axis} differ; bring them into the same order first.")
+    """Tables are matched by position: raise where their labels show that positions do not match."""
+    columns = [[str(label) for label in getattr(table, "columns", ())] for table in (X, errors)]
+    for k, label in enumerate(columns[0]):
+        at = [j for j, other in enumerate(columns[1]) if label == other] or [
+            j for j, other in enumerate(columns[1]) if other.startswith(label)
+        ]
+        if at and k not in at:
+            raise ValueError(
+                f"{name} is matched to X by position, but its columns are {columns[1]} and X's are {columns[0]}; "
+                f"bring them into the same order, or pass {name}.to_numpy() if this one is meant."
+            )
+    ours, theirs = getattr(X, "index", None), getattr(errors, "index", None)
+    if ours is None or theirs is None or callable(ours) or callable(theirs):  # a list's index is a method
+        return
+    if list(ours) != list(theirs):
+        raise ValueError(f"{name} and X are tables whose index differs; bring their rows into the same order first.")
 
 
 def as_group(group: Any, n_points: int, n_atoms: int, name: str) -> Any:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from robustsvm.problem import Problem
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dual:
     """Multipliers of a problem.
 

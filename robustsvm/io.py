@@ -77,7 +77,8 @@ def load(path: str | os.PathLike[str]) -> UncertainPoints:
     except (FileNotFoundError, IsADirectoryError, PermissionError):
         raise
     except Exception as error:  # whatever a damaged archive makes the readers raise
-        raise ValueError(f"{name} is not a file of robustsvm points, or it is damaged ({error!r}).") from None
+        what = type(error).__name__
+        raise ValueError(f"{name} is not a file of robustsvm points, or it is damaged ({what}).") from None
     if not 1 <= header["version"] <= FORMAT_VERSION:
         raise ValueError(f"{name} has format version {header['version']}, this robustsvm reads 1 to {FORMAT_VERSION}.")
     try:

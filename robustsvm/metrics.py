@@ -1,4 +1,7 @@
-"""How a hyperplane does on uncertain points: error on the means, in expectation, in the worst case."""
+"""How a hyperplane does on uncertain points: error on the means, in expectation, in the worst case.
+
+A hyperplane is a `Solution`, a fitted linear model with ``coef_`` and ``intercept_``, or a pair (w, b).
+"""
 
 from __future__ import annotations
 
@@ -8,32 +11,18 @@ import numpy as np
 from scipy.special import ndtr
 
 from robustsvm.blocks import Floats, matvec
-from robustsvm.checks import as_floats, as_labels, require_finite
+from robustsvm.checks import as_labels
+from robustsvm.hyperplanes import hyperplane_of
 from robustsvm.points import UncertainPoints
 from robustsvm.scalars import as_number
 
 
 def _margins(model: Any, points: Any, y: Any) -> tuple[Floats, Floats]:
-    """Y f(x) and the spread seen, for a Solution, a fitted linear estimator or a pair (w, b)."""
+    """Y f(x) and the spread seen."""
     points = points if isinstance(points, UncertainPoints) else UncertainPoints(points)
-    if isinstance(model, tuple) and len(model) == 2:
-        w, b = model
-    elif hasattr(model, "coef_"):
-        w, b = model.coef_, model.intercept_
-    elif hasattr(model, "w"):
-        w, b = model.w, model.b
-    else:
-        raise TypeError(f"a Solution, a fitted linear estimator or (w, b) is needed, got {type(model).__name__}.")
-    w = np.asarray(as_floats(w, "w"), np.float64).ravel()
-    if w.shape != (points.shape[1],):
-        raise ValueError(f"the model has {w.size} weights, the points have {points.shape[1]} features.")
-    b = np.asarray(as_floats(b, "b"), np.float64)
-    if b.size != 1:
-        raise ValueError(f"the model must have one intercept, got {b.size}.")
-    require_finite(w, "w")
-    require_finite(b, "b")
-    decision = matvec(points.means, w) + b.item()
-    return as_labels(y, len(points), both=False) * decision, points.spread.seen(w, points.q)
+    w, b = hyperplane_of(model, n_features=points.shape[1])
+    labels = as_labels(y, len(points), both=False)
+    return labels * (matvec(points.means, w) + b), points.spread.seen(w, points.q)
 
 
 def mean_error(model: Any, points: Any, y: Any) -> float:

@@ -159,6 +159,8 @@ class UncertainPoints:
     def __repr__(self) -> str:
         sparse = ", sparse" if sp.issparse(self.means) else ""
         shared = f" ({self.spread.n_atoms} shared)" if self._shares_atoms else ""
+        if self.spread.scale is not None and not isinstance(self.spread, Isotropic):
+            shared += f" times {self.spread.scale.min():g}..{self.spread.scale.max():g}"
         return f"UncertainPoints(n={len(self)}, d={self.shape[1]}, spread={self._kind}{shared}, p={self.p:g}{sparse})"
 
     @property

@@ -89,11 +89,25 @@ class Problem:
     def margins_and_spreads(self, w: Any, b: float = 0.0) -> tuple[Floats, Floats]:
         """(m, s): what each sample lacks of its margin, and the spread that w sees of it."""
         w, b = self.hyperplane(w, b)
-        m = self.margin - self.y * (matvec(self.points.means, w) + b)
+        m = self.margin - self.y * self.decision(w, b)
         s = self.points.spread.seen(w, self.points.q)
         if not (np.isfinite(m).all() and np.isfinite(s).all()):
             raise ValueError("w and the points are so large that their product overflows; rescale the features.")
         return m, s
+
+    def decision(self, w: Floats, b: float) -> Floats:
+        """w.x_i + b for every mean, without the cancellation that data far from the origin bring."""
+        if self.offset is None:
+            return matvec(self.points.means, w) + b
+        near = np.dot(self.offset.astype(np.longdouble), w.astype(np.longdouble)) + np.longdouble(b)
+        return matvec(self.points.means, w, self.offset) + float(near)
+
+    def objective_rounding(self, w: Floats, b: float) -> float:
+        """How far rounding can have moved `objective` at (w, b)."""
+        data, spread = self.column_sizes
+        shift = np.zeros_like(w) if self.offset is None else self.offset
+        size = (data + spread + 1e-3 * np.abs(shift)) @ np.abs(w) + (abs(b) if self.offset is None else 1e-3 * abs(b))
+        return 8.0 * float(np.finfo(np.float64).eps) * (float(size) + float(np.abs(self.margin).max()))
 
     def objective(self, w: Any, b: float = 0.0) -> float:
         """P(w, b)."""
@@ -162,6 +176,9 @@ class Problem:
         """A true lower bound on the smallest objective, from any dual guess (it is repaired first)."""
         if not isinstance(dual, Dual):
             raise TypeError(f"dual must be an rs.Dual(a, v, e), got {type(dual).__name__}.")
+        for name in ("a", "v", "e", "witness"):
+            if getattr(dual, name) is not None and not np.isfinite(getattr(dual, name)).all():
+                raise ValueError(f"dual.{name} contains NaN or infinity.")
         return _dual.dual_bound(self, dual)[0]
 
     @cached_property

@@ -5,9 +5,11 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from robustsvm.blocks import Floats
+import numpy as np
+
+from robustsvm.blocks import Floats, matvec
 from robustsvm.dual import Dual
 from robustsvm.errors import FalseBoundError
 
@@ -29,14 +31,14 @@ def relative_gap(objective: float, lower_bound: float) -> float:
     return (objective - lower_bound) / max(abs(objective), abs(lower_bound))
 
 
-def honest_bound(objective: float, lower_bound: float) -> float:
+def honest_bound(objective: float, lower_bound: float, rounding: float = 0.0) -> float:
     """`lower_bound`, or `objective` where rounding of the objective put it a hair below the bound.
 
     A bound that exceeds an objective value by more than rounding is false, and that is an error.
     """
     if lower_bound <= objective:
         return lower_bound
-    if relative_gap(objective, lower_bound) < -1e-9:
+    if relative_gap(objective, lower_bound) < -1e-9 and lower_bound - objective > rounding:
         raise FalseBoundError(
             f"lower bound {lower_bound!r} exceeds an objective value {objective!r}: please report this problem."
         )
@@ -52,7 +54,7 @@ class Step(NamedTuple):
     lower_bound: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Certificate:
     """What is known about a hyperplane.
 
@@ -87,7 +89,7 @@ class Certificate:
         return f"objective {self.objective:.8g}, lower bound {self.lower_bound:.8g}, gap {self.gap:.1e} ({self.source})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """A hyperplane with its certificate and how it was found.
 
@@ -112,7 +114,8 @@ class Solution:
     attempts : tuple of str
         One line per solver tried, with what became of it.
     violation : float
-        By how much (w, b) breaks constraints of the user's own; 0 where there are none.
+        By how much (w, b) breaks constraints of the user's own; 0 where there are none. Where it is not 0
+        the objective can lie a little below the constrained optimum, and the bound is cut to it.
     """
 
     w: Floats
@@ -134,6 +137,25 @@ class Solution:
     def gap(self) -> float:
         """Relative duality gap."""
         return relative_gap(self.objective, self.lower_bound)
+
+    def decision_function(self, points: Any) -> Floats:
+        """w.x + b at the means of `points`, an array or UncertainPoints."""
+        means = getattr(points, "means", points)
+        means = means if hasattr(means, "indptr") else np.asarray(means)
+        if means.ndim != 2 or means.shape[1] != len(self.w):
+            raise ValueError(f"points must have {len(self.w)} features, got shape {means.shape}.")
+        return matvec(means, self.w) + self.b
+
+    def predict(self, points: Any) -> Floats:
+        """The label, -1 or +1, of each of `points`."""
+        return np.where(self.decision_function(points) > 0, 1.0, -1.0)
+
+    def __repr__(self) -> str:
+        with np.printoptions(precision=4, threshold=8):
+            return (
+                f"Solution({self.status}, objective={self.objective:.8g}, lower_bound={self.lower_bound:.8g}, "
+                f"gap={self.gap:.1e}, solver={self.cvxpy_solver or self.solver}, w={self.w}, b={self.b:.4g})"
+            )
 
 
 def installed_versions(*packages: str) -> dict[str, str]:

@@ -149,7 +149,12 @@ MISTAKES = {
     "gamma set negative": (lambda: changed("gamma", -1.0), ValueError, "nonnegative"),
     "epsilon set to 0.7": (
         lambda: changed("epsilon", 0.7, lambda: F.chance_constrained(POINTS, Y, lam=0.1)), ValueError, "epsilon must"),
-    "parameter replaced": (lambda: worst_case().parameters.__setitem__("lam", 0.5), AttributeError, "__setitem__"),
+    "parameter replaced": (lambda: worst_case().parameters.__setitem__("lam", 0.5), TypeError, "value = 0.5"),
+    "parameter misspelt": (lambda: worst_case().parameters["gama"], KeyError, "no parameter 'gama'; there are lam"),
+    "constraint of another": (
+        lambda: worst_case().subject_to(worst_case().w >= 0), ValueError, "nothing to do with w or b of this"),
+    "NaN in a dual": (
+        lambda: problem().lower_bound(rs.Dual(np.full(4, NAN), np.ones(4))), ValueError, "dual.a contains NaN"),
     # -- solving
     "tol zero": (lambda: worst_case().solve(tol=0.0), ValueError, "tol must be a finite number > 0"),
     "tol a word": (lambda: worst_case().solve(tol="small"), TypeError, "tol must be a finite number > 0"),
@@ -179,7 +184,7 @@ MISTAKES = {
         lambda: problem().lower_bound(rs.Dual(np.ones(2), np.ones(2))), ValueError, r"dual.a must have shape \(4,\)"),
     "w overflows": (lambda: rs.certify(problem(U(X * 1e99)), [1e99, 0.0]), ValueError, "rescale|overflow|size"),
     # -- metrics
-    "model of wrong size": (lambda: rs.metrics.mean_error(([1.0], 0.0), POINTS, Y), ValueError, "1 weights.*2 feat"),
+    "model of wrong size": (lambda: rs.metrics.mean_error(([1.0], 0.0), POINTS, Y), ValueError, "w must have shape"),
     "model NaN": (lambda: rs.metrics.worst_case_error(([NAN, 0.0], 0.0), POINTS, Y), ValueError, "w contains NaN"),
     "model a word": (lambda: rs.metrics.mean_error("svm", POINTS, Y), TypeError, "a Solution, a fitted linear"),
     "expected error of a box": (

@@ -124,6 +124,18 @@ def test_a_hyperplane_from_scikit_learn():
     problem = make_problem("certain", rs.losses.Hinge(), n=60)
     model = SVC(kernel="linear", C=1 / (60 * 0.05), tol=1e-8).fit(problem.points.means, problem.y)
     assert rs.certify(problem, model.coef_, model.intercept_).gap <= 1e-6
+    assert rs.certify(problem, model).gap <= 1e-6
+    solution = rs.solve(problem)
+    assert rs.certify(problem, solution).objective == solution.objective
+
+
+def test_a_dual_that_proves_itself_ends_the_climb():
+    problem = make_problem("diagonal", LOSSES[1])
+    solution = rs.solve(problem, tol=1e-9)
+    far = rs.certify(problem, 1.1 * solution.w, solution.b, dual=solution.dual)
+    assert far.source == "dual"
+    assert far.passes <= 3
+    np.testing.assert_allclose(far.lower_bound, solution.lower_bound, rtol=1e-9)
 
 
 def test_an_optimal_status_that_lies_is_exposed():

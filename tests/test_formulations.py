@@ -81,7 +81,10 @@ def test_it_shows_itself_with_its_numbers(name):
     text, latex = str(f), f._repr_latex_()
     assert text.startswith(f"{name}(lam=0.005")
     assert "40 points, 4 features" in text
-    assert "minimize" in text
+    assert "minimise over w, b, xi:  0.005/2 ||w||_2^2 + 1/40 sum_i xi_i" in text
+    assert "subject to" in text
+    assert "\\" not in text
+    assert f.latex() in latex
     assert "0.005" in latex
     assert latex.count("{") == latex.count("}")
     assert r"\frac{1}{40}" in latex
@@ -96,6 +99,36 @@ def test_latex_names_the_norm_the_radius_and_the_chance():
     assert r"\gamma_i \|A_i^\top w\|_{\infty}" in several._repr_latex_()
     chance = rs.formulations.chance_constrained(points.with_p(2), y, lam=0.1, epsilon=0.2, noise="any")
     assert r"1 - 0.2" in chance._repr_latex_()
+
+
+@EVERY
+def test_every_option_shows(name):
+    points, y = make_points("full")
+    plain = MAKERS[name](points, y, lam=0.1)
+    weighted = MAKERS[name](points, y, lam=0.1, sample_weight=np.linspace(1, 2, 40))
+    flat = MAKERS[name](points, y, lam=0.1, fit_intercept=False)
+    bound = plain.subject_to(plain.w >= 0)
+    assert "+ b" in plain.latex()
+    assert "+ b" not in flat.latex()
+    assert "w, b" not in flat.latex()
+    assert r"c_i \xi_i" in weighted.latex()
+    assert "c_i in [0.6667,1.333]" in str(weighted)
+    assert len(bound.latex().splitlines()) == len(plain.latex().splitlines()) + 1
+    loss = {"nominal": rs.losses.Hinge(), "expected_hinge": rs.losses.ExpectedHinge()}.get(
+        name, rs.losses.WorstCase(0.5)
+    )
+    ball = rs.Problem(points, y, loss, penalty=rs.penalties.Ball(2.0), margin=np.linspace(0, 1, 40))
+    text = str(rs.formulations.from_problem(ball))
+    assert "||w||_2 <= 2" in text
+    assert "r_i in [0,1]" in text
+    half = rs.formulations.from_problem(rs.Problem(points, y, loss, 0.1, margin=0.5))
+    assert "0.5 - " in str(half)
+
+
+def test_a_chance_per_sample_shows_its_range():
+    points, y = make_points("full")
+    f = rs.formulations.chance_constrained(points, y, lam=0.1, epsilon=np.linspace(0.1, 0.2, 40))
+    assert "epsilon_i in [0.1,0.2]" in str(f)
 
 
 def test_a_solver_that_is_not_installed_gives_way_with_a_warning():
@@ -177,7 +210,14 @@ def test_a_solution_says_how_it_was_found():
     assert solution.solver == "exact"
     assert solution.seconds > 0
     assert solution.history[-1].objective == solution.objective
-    assert "objective=" in repr(solution)
+    assert "gap=" in repr(solution)
+    assert solution == solution
+    assert len({solution, solution}) == 1
+    points, _ = make_points("diagonal")
+    np.testing.assert_array_equal(solution.predict(points), np.sign(points.means @ solution.w + solution.b))
+    np.testing.assert_allclose(solution.decision_function(points.means), points.means @ solution.w + solution.b)
+    with pytest.raises(ValueError, match="4 features"):
+        solution.predict(points.means[:, :2])
     text = str(rs.certify(make_problem("diagonal", rs.losses.WorstCase(1.0)), solution.w, solution.b))
     assert text.startswith("objective")
 
@@ -204,10 +244,24 @@ def test_outlines_lie_on_the_edge_of_the_set(kind, p):
         assert (support <= seen * (1 + 1e-9) + 1e-12).all()
         assert (support >= 0.9 * seen).all()
     ax = rs.plotting.plot_points(points, y)
-    rs.plotting.plot_boundaries({"one": ([1.0, 1.0], 0.0), "none": ([0.0, 0.0], 1.0)}, ax=ax, margins=True)
+    model = SimpleNamespace(coef_=np.array([[1.0, 1.0]]), intercept_=np.array([0.0]))
+    lines = {"one": model, "none": ([0.0, 0.0], 1.0), "far": ([1.0, 0.0], 1e3)}
+    rs.plotting.plot_boundaries(lines, ax=ax, margins=True)
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels == ["class -1", "class +1", "one", "none (w = 0: no boundary)"]
+    assert labels == ["class -1", "class +1", "one", "none (w = 0: no boundary)", "far (outside the picture)"]
+    with pytest.raises(TypeError, match="models must be a dict"):
+        rs.plotting.plot_boundaries([model], ax=ax)
+    with pytest.raises(ValueError, match=r"w must have shape \(2,\)"):
+        rs.plotting.plot_boundaries({"w": ([1.0], 0.0)}, ax=ax)
     ax.figure.canvas.draw()
+    sys.modules["matplotlib.pyplot"].close(ax.figure)
+
+
+def test_twenty_lines_look_different_and_radii_may_differ():
+    points, y = make_points("diagonal", d=2)
+    ax = rs.plotting.plot_points(points, y, gamma=np.linspace(0, 2, 40))
+    rs.plotting.plot_boundaries({str(k): ([1.0, k], 0.0) for k in range(20)}, ax=ax)
+    assert len({(line.get_color(), line.get_linestyle(), str(line._dash_pattern)) for line in ax.lines}) == 20
     sys.modules["matplotlib.pyplot"].close(ax.figure)
 
 

@@ -28,8 +28,8 @@ def garbage_duals(problem, seed=4):
     for size in (0.3, 3.0):
         yield rs.Dual(size * rng.normal(size=n), size * rng.normal(size=n), size * rng.normal(size=shape))
         yield rs.Dual(rng.random(n), np.full(n, 1e9), witness=rng.normal(size=spread.n_features))
-        yield rs.Dual((rng.random(n) < 0.5) * size, rng.random(n), np.full(shape, np.inf))
-    yield rs.Dual(np.full(n, np.nan), np.full(n, np.nan))
+        yield rs.Dual((rng.random(n) < 0.5) * size, rng.random(n), np.full(shape, 1e300))
+    yield rs.Dual(np.full(n, -1e300), np.full(n, 1e300))
     yield rs.Dual(np.ones(n), np.zeros(n))
 
 

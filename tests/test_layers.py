@@ -13,10 +13,13 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "robustsvm"
 
 # From the ground up: a module imports only from what stands before it.
-GROUND = ["errors", "scalars", "blocks", "norms", "atoms", "spreads", "checks", "points"]
+GROUND = ["errors", "scalars", "blocks", "norms", "atoms", "spreads", "checks", "points", "hyperplanes"]
 MATHEMATICS = ["losses", "penalties", "dual", "problem", "solution", "kinks", "newton"]
 FORMULATIONS = [
-    *(f"formulations.{name}" for name in ("scaling", "frame", "text", "chain", "cones", "user_constraints", "judge")),
+    *(
+        f"formulations.{name}"
+        for name in ("scaling", "frame", "text", "chain", "cones", "parameters", "user_constraints", "judge")
+    ),
     *(f"formulations.{name}" for name in ("base", "nominal", "worst_case", "chance_constrained", "expected_hinge")),
     "formulations",
 ]

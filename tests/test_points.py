@@ -199,10 +199,14 @@ def test_tables_bring_their_names_and_must_agree():
     assert points.feature_names.tolist() == ["a", "b", "c"]
     assert points.columns(["c", "a"]).feature_names.tolist() == ["c", "a"]
     assert points[1:].feature_names.tolist() == ["a", "b", "c"]
-    with pytest.raises(ValueError, match="columns differ"):
+    with pytest.raises(ValueError, match=r"by position.*'b', 'a', 'c'.*same order"):
         rs.UncertainPoints(table, std=errors[["b", "a", "c"]])
-    with pytest.raises(ValueError, match="index differ"):
+    with pytest.raises(ValueError, match="index differs"):
         rs.UncertainPoints(table, std=errors.iloc[::-1])
+    suffixed = errors.add_suffix("_err")
+    assert rs.UncertainPoints(table, std=suffixed) == points
+    with pytest.raises(ValueError, match="by position"):
+        rs.UncertainPoints(table, std=suffixed[["b_err", "a_err", "c_err"]])
 
 
 def test_scikit_learn_splits_them_and_nothing_drops_the_spread():

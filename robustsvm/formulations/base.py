@@ -6,9 +6,7 @@ import copy
 import time
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import cvxpy as cp
@@ -20,9 +18,10 @@ from robustsvm.errors import SolverFailedError, SolverWarning
 from robustsvm.formulations import chain
 from robustsvm.formulations.frame import Frame
 from robustsvm.formulations.judge import Judged, judge, judge_constrained
+from robustsvm.formulations.parameters import Parameters
 from robustsvm.formulations.scaling import Scaling
-from robustsvm.formulations.text import brief
-from robustsvm.formulations.user_constraints import constraint_terms, largest_violation, supported
+from robustsvm.formulations.text import brief, plain
+from robustsvm.formulations.user_constraints import constraint_terms, largest_violation, unconnected
 from robustsvm.losses import Loss
 from robustsvm.penalties import Ball, Penalty, Ridge
 from robustsvm.points import UncertainPoints
@@ -53,8 +52,7 @@ class Formulation(ABC):
 
     def __init__(self, template: Problem, parameters: dict[str, Any]) -> None:
         self._template = template
-        # Their values may change; the parameters themselves are built into the problem.
-        self.parameters: Mapping[str, Any] = MappingProxyType(parameters)
+        self.parameters = Parameters(parameters)
         self._constraints_of_user: tuple[Any, ...] = ()
         self._frame = Frame(template, self._typical_radius())
         self._scaling = Scaling(parameters.get("lam"), self._frame.typical_unit)
@@ -91,9 +89,10 @@ class Formulation(ABC):
     def subject_to(self, *constraints: Any) -> Self:
         """The same formulation with constraints of your own on ``w`` and ``b``.
 
-        Equalities and inequalities in w and b enter the certificate. With others (cones, constraints
-        that involve variables of your own) the bound is that of the problem without them: true, but it
-        may not close.
+        Affine equalities and inequalities in w and b enter the certificate, and so do convex inequalities
+        that have a gradient at the solution. With others (a kink there, cones, variables of your own) the
+        bound is at least that of the problem without them: true, but it may not close. So write
+        ``cp.abs(f.w) <= c`` as ``f.w <= c, f.w >= -c``. Parameters are shared with the original.
 
         Examples
         --------
@@ -113,7 +112,10 @@ class Formulation(ABC):
         for constraint in constraints:
             if not isinstance(constraint, cp.constraints.constraint.Constraint):
                 raise TypeError(f"subject_to takes CVXPY constraints such as f.w >= 0, got {constraint!r}.")
-        return self._with_constraints((*self._constraints_of_user, *constraints))
+        every = (*self._constraints_of_user, *constraints)
+        for constraint in unconnected(every, self._frame):
+            raise ValueError(f"the constraint {constraint} has nothing to do with w or b of this formulation.")
+        return self._with_constraints(every)
 
     def _with_constraints(self, constraints: tuple[Any, ...]) -> Self:
         new = copy.copy(self)
@@ -257,8 +259,8 @@ class Formulation(ABC):
             return judge(problem, w, b, self._dual(), tol)
         terms = constraint_terms(user, self._frame, self._scaling.factor())
         found = judge_constrained(problem, w, b, self._dual(), terms, largest_violation(user))
-        if tol < found.gap < np.inf and not all(supported(constraint, self._frame) for constraint in user):
-            # Their multipliers cannot be used; the optimum without any of them is a bound as well.
+        if tol < found.gap < np.inf:
+            # Some multipliers could not be used; the optimum without any of the constraints is a bound as well.
             free = self._with_constraints(()).solve(tol=tol)
             found = replace(found, lower_bound=max(found.lower_bound, min(free.lower_bound, found.objective)))
         return found
@@ -282,7 +284,13 @@ class Formulation(ABC):
         if found.violation > 0 and found.gap == np.inf:
             why = f" The constraints are violated by {found.violation:.1e}."
         elif self._constraints_of_user:
-            why = " Constraints that are not (in)equalities in w and b have no part in the bound."
+            why = (
+                " Of constraints with a kink at the solution, of cones and of other variables the bound knows nothing."
+            )
+        elif not 1e-7 < self._frame.typical_unit < 1e7:
+            why = (
+                f" The features are of size {self._frame.typical_unit:.0e}: bring them, and their errors, to order one."
+            )
         warnings.warn(f"{self.name}: gap {found.gap:.1e} is above tol {tol:.1e} ({tried}).{why}", SolverWarning, 3)
 
     # -- showing -------------------------------------------------------------------------------
@@ -291,11 +299,15 @@ class Formulation(ABC):
     def _latex(self) -> str:
         """Objective and constraints in LaTeX, with the present numbers."""
 
+    def latex(self) -> str:
+        """The formulation in LaTeX, with the numbers and options it has now."""
+        return self._latex()
+
     def _repr_latex_(self) -> str:
         return f"$$\n{self._latex()}\n$$"
 
     def __str__(self) -> str:
-        return f"{self!r}\n{self.cvxpy_problem}"
+        return f"{self!r}\n{plain(self._latex())}"
 
     def __repr__(self) -> str:
         n, d = self._template.points.shape

@@ -10,12 +10,13 @@ from scipy.special import ndtri
 
 from robustsvm.blocks import Floats
 from robustsvm.checks import as_per_sample
-from robustsvm.formulations.text import average_risk, number, program
+from robustsvm.formulations.text import decision, number, program, required_margin
 from robustsvm.formulations.worst_case import WorstCaseSVM
 from robustsvm.losses import Hinge
 from robustsvm.penalties import Ridge
 from robustsvm.problem import Problem
 
+TILDE = r"\tilde x_i"
 NOISES = ("gaussian", "any", "symmetric", "unimodal")
 
 
@@ -73,11 +74,14 @@ class ChanceConstrained(WorstCaseSVM):
         return self._kappa
 
     def _latex(self) -> str:
-        epsilon = number(self.parameters["epsilon"].value)
+        value = self.parameters["epsilon"].value
+        several = np.ndim(value) > 0
+        epsilon = r"\epsilon_i" if several else number(value)
+        note = rf",\quad \epsilon_i \in {number(value)}" if several else ""
         law = {"gaussian": r"\mathcal N(x_i, \Sigma_i)"}.get(self.noise, rf"(x_i, \Sigma_i)\ \text{{{self.noise}}}")
-        chance = rf"P[\,y_i(w^\top \tilde x_i + b) \ge 1 - \xi_i\,] \ge 1 - {epsilon},\quad \tilde x_i \sim {law}"
-        cone = rf"\Leftrightarrow\ {self._robust_constraint()}"
-        return program(average_risk(self), [chance, cone, r"\xi_i \ge 0"])
+        event = rf"y_i({decision(self, TILDE)}) \ge {required_margin(self)} - \xi_i"
+        chance = rf"P[\,{event}\,] \ge 1 - {epsilon},\quad \tilde x_i \sim {law}{note}"
+        return program(self, [chance, rf"\Leftrightarrow\ {self._robust_constraint()}", r"\xi_i \ge 0"])
 
 
 def chance_constrained(

@@ -14,7 +14,7 @@ from robustsvm.formulations import chain
 from robustsvm.formulations.base import Formulation
 from robustsvm.formulations.cones import norm_epigraph
 from robustsvm.formulations.judge import Judged, polished
-from robustsvm.formulations.text import average_risk, program
+from robustsvm.formulations.text import decision, program, required_margin
 from robustsvm.losses import ExpectedHinge
 from robustsvm.penalties import Ridge
 from robustsvm.problem import Problem
@@ -125,11 +125,9 @@ class ExpectedHingeSVM(Formulation):
         return True
 
     def _latex(self) -> str:
-        loss = (
-            r"m_i \Phi\!\left(\tfrac{m_i}{s_i}\right) + s_i \varphi\!\left(\tfrac{m_i}{s_i}\right) \le \xi_i,\quad "
-            r"m_i = 1 - y_i(w^\top x_i + b),\quad s_i = \|A_i^\top w\|_2"
-        )
-        return program(average_risk(self), [loss])
+        loss = r"m_i \Phi\!\left(\tfrac{m_i}{s_i}\right) + s_i \varphi\!\left(\tfrac{m_i}{s_i}\right) \le \xi_i"
+        deficit = rf"m_i = {required_margin(self)} - y_i({decision(self)}),\quad s_i = \|A_i^\top w\|_2"
+        return program(self, [loss, deficit])
 
 
 def expected_hinge(

@@ -46,6 +46,10 @@ class Frame:
             data = (np.asarray(X, np.float64) - self.centre) / self.units
         self.deficit = problem.margin - cp.multiply(problem.y, data @ self.omega + self.beta)
 
+    def variable_ids(self) -> set[int]:
+        """Which CVXPY variables w and b are made of."""
+        return {variable.id for variable in (*self.w.variables(), *self.b.variables())}
+
     def hyperplane(self) -> tuple[Floats, float]:
         """(w, b) as the variables have them now."""
         return np.asarray(self.w.value, np.float64), float(self.b.value)

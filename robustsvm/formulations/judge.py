@@ -45,9 +45,10 @@ class Judged:
         better = self if bound <= self.lower_bound else replace(self, lower_bound=bound, dual=feasible)
         return replace(better, passes=better.passes + 1.0)
 
-    def checked(self) -> Judged:
+    def checked(self, problem: Problem) -> Judged:
         """Itself, once its bound is seen not to exceed its objective."""
-        return replace(self, lower_bound=honest_bound(self.objective, self.lower_bound))
+        rounding = problem.objective_rounding(self.w, self.b)
+        return replace(self, lower_bound=honest_bound(self.objective, self.lower_bound, rounding))
 
 
 def judge(problem: Problem, w: Floats, b: float, dual: Dual, tol: float) -> Judged:
@@ -67,7 +68,7 @@ def judge(problem: Problem, w: Floats, b: float, dual: Dual, tol: float) -> Judg
         found = found.with_point(problem, np.zeros_like(w), b)
     for width in (1e-7, 1e-5, 1e-3):
         found = _from_each_other(problem, found, width, tol)
-    return found.checked()
+    return found.checked(problem)
 
 
 def _from_each_other(problem: Problem, found: Judged, width: float, tol: float) -> Judged:
@@ -90,7 +91,7 @@ def polished(problem: Problem, found: Judged, tol: float) -> Judged:
         found = replace(found, passes=found.passes + 2.0 * steps)
         if found.gap <= tol:
             break
-    return found.checked()
+    return found.checked(problem)
 
 
 def judge_constrained(

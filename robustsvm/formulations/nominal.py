@@ -9,7 +9,7 @@ import numpy as np
 
 from robustsvm.dual import Dual
 from robustsvm.formulations.base import Formulation
-from robustsvm.formulations.text import average_risk, program
+from robustsvm.formulations.text import decision, program, required_margin
 from robustsvm.losses import Hinge
 from robustsvm.penalties import Ridge
 from robustsvm.problem import Problem
@@ -35,7 +35,7 @@ class Nominal(Formulation):
         return Dual(a, np.zeros_like(a))
 
     def _latex(self) -> str:
-        return program(average_risk(self), [r"y_i(w^\top x_i + b) \ge 1 - \xi_i", r"\xi_i \ge 0"])
+        return program(self, [rf"y_i({decision(self)}) \ge {required_margin(self)} - \xi_i", r"\xi_i \ge 0"])
 
 
 def nominal(points: Any, y: Any, *, lam: float, sample_weight: Any = None, fit_intercept: bool = True) -> Nominal:

@@ -1,7 +1,8 @@
-"""LaTeX of the formulations, with the numbers they have at the moment."""
+"""A formulation in LaTeX and in plain text, with the numbers and options it has at the moment."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,23 +31,15 @@ def brief(value: Any) -> str:
     return f"{float(array):g}" if array.ndim == 0 else f"{array.min():g}..{array.max():g}"
 
 
-def average_risk(formulation: Formulation) -> str:
-    """The objective: penalty plus average of the slacks."""
-    n = len(formulation._template.y)
-    weights = formulation._template.weights
-    c = "" if (weights == 1).all() else "c_i "
-    risk = rf"\frac{{1}}{{{n}}} \sum_{{i=1}}^{{{n}}} {c}\xi_i"
-    if "lam" in formulation.parameters:
-        return rf"\frac{{{number(formulation.parameters['lam'].value)}}}{{2}} \|w\|_2^2 + {risk}"
-    return risk
+def decision(formulation: Formulation, x: str = "x_i") -> str:
+    """w.x + b, or w.x where there is no intercept."""
+    return rf"w^\top {x} + b" if formulation._template.fit_intercept else rf"w^\top {x}"
 
 
-def program(objective: str, constraints: list[str]) -> str:
-    """Min ... subject to ..., aligned."""
-    rows = [rf"\min_{{w, b, \xi}}\quad & {objective}"]
-    openings = [r"\text{s.t.}", *[""] * len(constraints)]
-    rows += [rf"{opening}\quad & {line}" for opening, line in zip(openings, constraints, strict=False)]
-    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+def required_margin(formulation: Formulation) -> str:
+    """The margin asked of a sample: a number, or r_i where it differs between samples."""
+    margin = formulation._template.margin
+    return number(margin[0]) if (margin == margin[0]).all() else "r_i"
 
 
 def dual_norm(p: float) -> str:
@@ -54,3 +47,67 @@ def dual_norm(p: float) -> str:
     if p == 1:
         return r"\infty"
     return "1" if np.isinf(p) else f"{p / (p - 1):.4g}"
+
+
+def program(formulation: Formulation, constraints: list[str]) -> str:
+    """Minimise penalty and average slack subject to the constraints, the ball and the user's own."""
+    template, parameters = formulation._template, formulation.parameters
+    n, weights = len(template.y), template.weights
+    equal = bool((weights == 1).all())
+    objective = rf"\frac{{1}}{{{n}}} \sum_{{i=1}}^{{{n}}} {'' if equal else 'c_i '}\xi_i"
+    lines = list(constraints)
+    if "lam" in parameters:
+        objective = rf"\frac{{{number(parameters['lam'].value)}}}{{2}} \|w\|_2^2 + {objective}"
+    else:
+        lines.append(rf"\|w\|_2 \le {number(parameters['norm_bound'].value)}")
+    lines += [rf"\texttt{{{_escaped(constraint)}}}" for constraint in formulation._constraints_of_user]
+    if not equal:
+        lines.append(rf"c_i \in {number(weights)}\ \text{{(weights, of mean 1)}}")
+    if required_margin(formulation) == "r_i":
+        lines.append(rf"r_i \in {number(template.margin)}\ \text{{(margins)}}")
+    variables = r"w, b, \xi" if template.fit_intercept else r"w, \xi"
+    rows = [rf"\min_{{{variables}}}\quad & {objective}"]
+    openings = [r"\text{s.t.}", *[""] * len(lines)]
+    rows += [rf"{opening}\quad & {line}" for opening, line in zip(openings, lines, strict=False)]
+    return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
+
+
+def _escaped(constraint: Any) -> str:
+    return re.sub(r"([_%&#{}$])", r"\\\1", str(constraint))
+
+
+_PLAIN = (
+    (r"\\begin\{aligned\}\n|\n?\\end\{aligned\}|\\left|\\right|\\!|\\,", ""),
+    (r"\\min_\{([^}]*)\}\\quad & ", r"minimise over \1:  "),
+    (r"\\text\{s\.t\.\}\\quad & ", "  subject to  "),
+    (r"\n\\quad & ", "\n              "),
+    (r" \\\\\n", "\n"),
+    (r"\\frac\{1\}\{(\d+)\} \\sum_\{i=1\}\^\{\d+\} ", r"1/\1 sum_i "),
+    (r"\\t?frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2"),
+    (r"\\cdot 10\^\{(-?\d+)\}", r"* 10^\1"),
+    (r"10\^\{(-?\d+)\}", r"10^\1"),
+    (r"\\tilde x", "X"),
+    (r"\\mathcal N", "N"),
+    (r"\\(?:text|texttt)\{([^{}]*)\}", r"\1"),
+    (r"\\ge\b", ">="),
+    (r"\\le\b", "<="),
+    (r"\\in\b", "in"),
+    (r"\\sim\b", "~"),
+    (r"\\infty", "inf"),
+    (r"\\Leftrightarrow", "that is"),
+    (r"\^\\top", "^T"),
+    (r"\\\|", "||"),
+    (r"_\{([^{}]*)\}", r"_\1"),
+    (r"\\varphi", "phi"),
+    (r"\\quad", " "),
+    (r"\\ ", " "),
+    (r"\\([A-Za-z]+|[_%&#{}$])", r"\1"),
+)
+
+
+def plain(latex: str) -> str:
+    """The same in characters that a terminal has."""
+    lines = latex
+    for pattern, replacement in _PLAIN:
+        lines = re.sub(pattern, replacement, lines)
+    return lines

@@ -17,8 +17,19 @@ _SIGNS = {Inequality: 1.0, NonPos: 1.0, NonNeg: -1.0, Equality: 0.0, Zero: 0.0}
 
 def supported(constraint: Any, frame: Frame) -> bool:
     """Whether the constraint's multiplier can enter the bound: an (in)equality in w and b alone."""
-    ours = {variable.id for variable in (*frame.w.variables(), *frame.b.variables())}
-    return type(constraint) in _SIGNS and {variable.id for variable in constraint.variables()} <= ours
+    return type(constraint) in _SIGNS and {variable.id for variable in constraint.variables()} <= frame.variable_ids()
+
+
+def unconnected(constraints: tuple[Any, ...], frame: Frame) -> list[Any]:
+    """Constraints that share no variable with w and b, not even through other constraints."""
+    reached, left = frame.variable_ids(), list(constraints)
+    while True:
+        ids = [{variable.id for variable in constraint.variables()} for constraint in left]
+        touching = [not reached.isdisjoint(own) for own in ids]
+        if not any(touching):
+            return left
+        reached = reached.union(*(own for own, touches in zip(ids, touching, strict=True) if touches))
+        left = [constraint for constraint, touches in zip(left, touching, strict=True) if not touches]
 
 
 def constraint_terms(constraints: tuple[Any, ...], frame: Frame, factor: float) -> ConstraintTerms:
@@ -31,7 +42,11 @@ def constraint_terms(constraints: tuple[Any, ...], frame: Frame, factor: float) 
     for constraint in constraints:
         if not supported(constraint, frame) or constraint.dual_value is None:
             continue
-        gradient, sign = constraint.expr.grad, _SIGNS[type(constraint)]
+        sign = _SIGNS[type(constraint)]
+        try:
+            gradient = constraint.expr.grad
+        except NotImplementedError:  # an atom that CVXPY cannot differentiate
+            continue
         if any(part is None for part in gradient.values()):
             continue
         nu = np.asarray(constraint.dual_value, np.float64).ravel(order="F")

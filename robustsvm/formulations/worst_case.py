@@ -11,7 +11,7 @@ from robustsvm.checks import as_per_sample
 from robustsvm.dual import Dual
 from robustsvm.formulations.base import Formulation
 from robustsvm.formulations.cones import norm_epigraph
-from robustsvm.formulations.text import average_risk, dual_norm, number, program
+from robustsvm.formulations.text import decision, dual_norm, number, program, required_margin
 from robustsvm.losses import Hinge, WorstCase
 from robustsvm.penalties import Ridge
 from robustsvm.problem import Problem
@@ -57,14 +57,14 @@ class WorstCaseSVM(Formulation):
         return Dual(a, v, self._norms.directions())
 
     def _latex(self) -> str:
-        return program(average_risk(self), [self._robust_constraint(), r"\xi_i \ge 0"])
+        return program(self, [self._robust_constraint(), r"\xi_i \ge 0"])
 
     def _robust_constraint(self) -> str:
-        gamma, q = number(self._radius().value), dual_norm(self._template.points.p)
-        index = "_i" if self._radius().ndim else ""
-        radius = rf"\gamma{index}" if index else gamma
-        note = rf",\quad \gamma_i \in {gamma}" if index else ""
-        return rf"y_i(w^\top x_i + b) - {radius} \|A_i^\top w\|_{{{q}}} \ge 1 - \xi_i{note}"
+        value, norm = self._radius().value, rf"\|A_i^\top w\|_{{{dual_norm(self._template.points.p)}}}"
+        several = np.ndim(value) > 0
+        radius = r"\gamma_i " if several else "" if float(value) == 1.0 else f"{number(value)} "
+        note = rf",\quad \gamma_i \in {number(value)}" if several else ""
+        return rf"y_i({decision(self)}) - {radius}{norm} \ge {required_margin(self)} - \xi_i{note}"
 
 
 def worst_case(
