@@ -17,6 +17,7 @@ from robustsvm.checks import (
     require_finite,
     spread_from,
 )
+from robustsvm.indexing import as_columns, as_rows
 from robustsvm.norms import conjugate_exponent
 from robustsvm.spreads import Certain, Diagonal, Full, Isotropic, Spread, concatenated
 
@@ -195,58 +196,17 @@ class UncertainPoints:
 
     def __getitem__(self, key: Any) -> UncertainPoints:
         """Rows, by anything NumPy takes: slice, mask, integers. A single integer gives one point."""
-        if isinstance(key, tuple):
-            if len(key) != 2 or not (key[1] is Ellipsis or (isinstance(key[1], slice) and key[1] == slice(None))):
-                raise TypeError("UncertainPoints is indexed by rows; for features use points.columns(columns).")
-            key = key[0]
-        if key is Ellipsis:
-            key = slice(None)
-        if key is None or isinstance(key, str):
-            raise TypeError(f"UncertainPoints is indexed by rows, got {key!r}.")
-        if not isinstance(key, slice):
-            key = np.asarray(key)
-            if key.size == 0 and key.dtype.kind == "f":
-                key = key.astype(np.intp)
-            if key.dtype.kind not in "iub" or key.ndim > 1 or (key.dtype.kind == "b" and key.ndim == 0):
-                raise IndexError(f"rows must be a slice, a mask or integers, got {key.dtype} of shape {key.shape}.")
-            # NumPy checks masks and bounds here, before any array is touched.
-            key = np.atleast_1d(np.arange(len(self))[key])
-        chosen = len(range(*key.indices(len(self)))) if isinstance(key, slice) else len(key)
-        if chosen == 0:
-            raise IndexError("no rows selected: UncertainPoints holds at least one point.")
-        return self._from(self.means[key], self.spread.take(key, chosen), self.p, self.feature_names)
+        rows, count = as_rows(key, len(self))
+        return self._from(self.means[rows], self.spread.take(rows, count), self.p, self.feature_names)
 
     def columns(self, columns: Any) -> UncertainPoints:
         """The points seen through some of their features: by number, mask, slice or name.
 
         Exact: the marginal of a Gaussian, and the shadow of a p-norm set, have the same form.
         """
-        index = self._column_index(columns)
+        index = as_columns(columns, self.shape[1], self.feature_names)
         names = None if self.feature_names is None else self.feature_names[index]
         return self._from(self.means[:, index], self.spread.columns(index), self.p, names)
-
-    def _column_index(self, columns: Any) -> Any:
-        if isinstance(columns, slice):
-            index = np.arange(self.shape[1])[columns]
-        else:
-            asked = np.atleast_1d(np.asarray(columns))
-            if asked.ndim > 1 or asked.dtype.kind not in "iubUOf" or (asked.dtype.kind == "f" and asked.size):
-                raise TypeError(f"columns must be numbers, names, a mask or a slice, got {columns!r}.")
-            if asked.size == 0:
-                raise IndexError("no columns selected: UncertainPoints holds at least one feature.")
-            if asked.dtype.kind in "UO":
-                known = [] if self.feature_names is None else self.feature_names.tolist()
-                missing = [name for name in asked.tolist() if name not in known]
-                if missing:
-                    raise KeyError(f"no feature named {missing[0]!r}; known: {', '.join(known) or 'none'}.")
-                index = np.array([known.index(name) for name in asked.tolist()], dtype=np.intp)
-            else:
-                index = np.arange(self.shape[1])[asked]
-        if index.size == 0:
-            raise IndexError("no columns selected: UncertainPoints holds at least one feature.")
-        if len(np.unique(index)) < len(index):
-            raise ValueError("columns must be distinct: copies of a feature share their error, and that is not kept.")
-        return index
 
     # -- new points from old -------------------------------------------------------------------
 

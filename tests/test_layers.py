@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "robustsvm"
 
 # From the ground up: a module imports only from what stands before it.
-GROUND = ["errors", "scalars", "blocks", "norms", "atoms", "spreads", "checks", "points", "hyperplanes"]
+GROUND = ["errors", "scalars", "blocks", "norms", "atoms", "spreads", "checks", "indexing", "points", "hyperplanes"]
 MATHEMATICS = ["losses", "penalties", "dual", "problem", "solution", "kinks", "newton"]
 FORMULATIONS = [
     *(
@@ -110,4 +110,4 @@ def test_the_lines_of_the_readme_run():
 
 def test_no_module_outgrows_a_reader():
     for name, path in modules():
-        assert len(path.read_text().splitlines()) <= 350, name
+        assert len(path.read_text().splitlines()) <= 300, name

@@ -204,10 +204,11 @@ class Formulation(ABC):
             if best is not None and (asked is not None or best[1].gap <= tol):
                 break
         if best is None:
-            raise SolverFailedError(self._failure(attempts))
+            raise SolverFailedError(chain.failure(self.name, attempts, constrained=bool(self._constraints_of_user)))
         solver, found = best
         self._frame.place(found.w, found.b)
-        self._warn(asked, solver, attempts, found, tol)
+        for warning in chain.warnings_of(self.name, asked, solver, attempts, found.gap, tol, self._why_open(found)):
+            warnings.warn(warning, SolverWarning, stacklevel=2)
         seconds = time.perf_counter() - start
         return Solution(
             w=found.w,
@@ -265,33 +266,15 @@ class Formulation(ABC):
             found = replace(found, lower_bound=max(found.lower_bound, min(free.lower_bound, found.objective)))
         return found
 
-    def _failure(self, attempts: list[str]) -> str:
-        tried = "; ".join(attempts)
-        if self._constraints_of_user and any(name in tried for name in chain.INFEASIBLE):
-            return f"{self.name}: no hyperplane meets the constraints given to subject_to ({tried})."
-        return (
-            f"{self.name}: every solver failed ({tried}). Try a larger lam, features on comparable scales, "
-            "the extra solver of robustsvm[ecos], or verbose=True to read the solver's own log."
-        )
-
-    def _warn(self, asked: str | None, used: str, attempts: list[str], found: Judged, tol: float) -> None:
-        first, tried = asked or chain.CHAIN[0], "; ".join(attempts)
-        if used != first and "gap" not in attempts[0]:
-            warnings.warn(f"{self.name}: {first} gave no answer, {used} was used ({tried}).", SolverWarning, 3)
-        if found.gap <= tol:
-            return
-        why = ""
+    def _why_open(self, found: Judged) -> str:
+        """What may keep the gap open, besides the solvers."""
         if found.violation > 0 and found.gap == np.inf:
-            why = f" The constraints are violated by {found.violation:.1e}."
-        elif self._constraints_of_user:
-            why = (
-                " Of constraints with a kink at the solution, of cones and of other variables the bound knows nothing."
-            )
-        elif not 1e-7 < self._frame.typical_unit < 1e7:
-            why = (
-                f" The features are of size {self._frame.typical_unit:.0e}: bring them, and their errors, to order one."
-            )
-        warnings.warn(f"{self.name}: gap {found.gap:.1e} is above tol {tol:.1e} ({tried}).{why}", SolverWarning, 3)
+            return f"The constraints are violated by {found.violation:.1e}."
+        if self._constraints_of_user:
+            return "The bound knows nothing of cones, of other variables, and of kinks at the solution."
+        if not 1e-7 < self._frame.typical_unit < 1e7:
+            return f"Features of size {self._frame.typical_unit:.0e}: bring them, and their errors, to order one."
+        return ""
 
     # -- showing -------------------------------------------------------------------------------
 

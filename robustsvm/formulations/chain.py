@@ -57,3 +57,27 @@ def run(problem: Any, solver: str, options: dict[str, Any]) -> str:
     if any(variable.value is None for variable in problem.variables()):
         return f"no values, status {problem.status}"
     return ""
+
+
+def failure(name: str, attempts: list[str], *, constrained: bool) -> str:
+    """What to say, and to suggest, when no solver gave an answer."""
+    tried = "; ".join(attempts)
+    if constrained and any(status in tried for status in INFEASIBLE):
+        return f"{name}: no hyperplane meets the constraints given to subject_to ({tried})."
+    return (
+        f"{name}: every solver failed ({tried}). Try a larger lam, features on comparable scales, "
+        "the extra solver of robustsvm[ecos], or verbose=True to read the solver's own log."
+    )
+
+
+def warnings_of(
+    name: str, asked: str | None, used: str, attempts: list[str], gap: float, tol: float, why_open: str
+) -> list[str]:
+    """What a user must be told of a solve that was not smooth."""
+    first, tried = asked or CHAIN[0], "; ".join(attempts)
+    told = []
+    if used != first and "gap" not in attempts[0]:
+        told.append(f"{name}: {first} gave no answer, {used} was used ({tried}).")
+    if gap > tol:
+        told.append(f"{name}: gap {gap:.1e} is above tol {tol:.1e} ({tried}). {why_open}".rstrip())
+    return told
