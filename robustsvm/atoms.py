@@ -172,6 +172,11 @@ class Spread(ABC):
             total += np.einsum("k,kdr,ker->de", omega[rows], A, A, optimize=True)
         return total
 
+    def largest_deviations(self) -> Floats:
+        """Largest standard deviation of each feature over the atoms, times the largest radius, shape (d,)."""
+        largest = np.max([self._variances(rows).max(axis=0) for rows in self._blocks()], axis=0)
+        return np.asarray(np.sqrt(largest) * float(self.radii().max()))
+
     def traces(self) -> Floats:
         """Trace of each point's covariance, shape (n,)."""
         traces = np.concatenate([self._variances(rows).sum(axis=1) for rows in self._blocks()])

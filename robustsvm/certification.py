@@ -81,8 +81,7 @@ def certify(
         bound, feasible, z = dual_bound(problem, guess)
         passes = best.passes + cost
         if bound > best.lower_bound:
-            bound = honest_bound(objective, bound, problem.objective_rounding(w, b))
-            best = Certificate(objective, bound, source, passes, feasible)
+            best = Certificate(objective, honest_bound(objective, bound), source, passes, feasible)
         else:
             best = Certificate(objective, best.lower_bound, best.source, passes, best.dual)
         if best.gap <= tol or (source == "dual" and _is_tight(problem, bound, z, b, tol)):

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from robustsvm.blocks import Floats, extremes, row_blocks
-from robustsvm.spreads import Certain, Diagonal, DiagonalVariance, Factor, Full, Isotropic, Spread
+from robustsvm.spreads import Certain, Diagonal, DiagonalVariance, Factor, Full, Isotropic, Spread, correlation_form
 
 LARGEST = 1e100  # squares, and products with weights, still fit into a float
 
@@ -185,25 +185,28 @@ def _matrices(shape: tuple[int, int], values: Any, name: str, group: Any) -> Spr
 
 
 def _require_psd(covs: Any) -> None:
-    """Symmetric and positive semidefinite up to rounding in the precision they were given in."""
+    """Symmetric and positive semidefinite up to rounding in the precision they were given in.
+
+    Judged on the correlations, so that rounding in features of large units excuses nothing in small ones.
+    """
     d = covs.shape[1]
     eps = float(np.finfo(covs.dtype).eps)
     for rows in row_blocks(len(covs), d * d):
-        block = np.asarray(covs[rows], np.float64)
-        largest = np.maximum(np.abs(block).max(axis=(1, 2)), np.finfo(np.float64).tiny)
+        std, block = correlation_form(np.asarray(covs[rows], np.float64))
+        negative = (np.einsum("kdd->kd", np.asarray(covs[rows], np.float64)) < 0).any(axis=1)
         skew = np.abs(block - block.transpose(0, 2, 1)).max(axis=(1, 2))
-        if (skew > 100 * eps * largest).any():
-            at = rows.start + int(np.argmax(skew / largest))
+        if (skew > 100 * eps).any() and not negative.any():
+            at = rows.start + int(np.argmax(skew))
             raise ValueError(f"cov[{at}] is not symmetric; pass (cov + cov.swapaxes(-1, -2)) / 2 if that is meant.")
-        smallest = np.minimum(np.linalg.eigvalsh(block)[:, 0], 0.0)
-        # A variance is given exactly: no rounding excuses a negative one.
-        smallest = np.minimum(smallest, np.where((np.einsum("kdd->kd", block) < 0).any(axis=1), -np.inf, 0.0))
-        if (smallest < -64 * d * eps * largest).any():
-            at = rows.start + int(np.argmin(smallest / largest))
+        smallest = np.where(negative, -np.inf, np.linalg.eigvalsh(block)[:, 0])
+        # Without a variance there is no correlation, whatever rounding may say.
+        smallest = np.where((np.abs(block) * (std == 0)[:, :, None]).any(axis=(1, 2)), -np.inf, smallest)
+        if (smallest < -64 * d * eps).any():
+            at = rows.start + int(np.argmin(smallest))
+            found = np.linalg.eigvalsh(np.asarray(covs[at], np.float64))[0]
             raise ValueError(
-                f"cov[{at}] is not positive semidefinite: smallest eigenvalue "
-                f"{np.linalg.eigvalsh(block[at - rows.start])[0]:g}. "
-                "No random vector has such a covariance; clip its negative eigenvalues if they are estimation error."
+                f"cov[{at}] is not positive semidefinite: smallest eigenvalue {found:g}. No random vector has such a "
+                "covariance; clip its negative eigenvalues if they are estimation error."
             )
 
 

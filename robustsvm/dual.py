@@ -18,7 +18,6 @@ classes balanced, and the rounding error of the sums is taken off the bound.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -63,10 +62,8 @@ def repaired(problem: Problem, dual: Dual, balance: float = 0.0) -> Dual:
     if problem.fit_intercept:
         # Scaling one class down keeps it in K, which is convex and contains 0.
         positive, negative = float((c * a)[y > 0].sum()), float((c * a)[y < 0].sum())
-        wanted_positive = min(positive, negative + n * balance)
-        wanted_negative = min(negative, positive - n * balance)
-        if wanted_positive < 0 or wanted_negative < 0:
-            raise ValueError("the classes cannot be balanced by scaling one of them down")
+        wanted_positive = max(0.0, min(positive, negative + n * balance))
+        wanted_negative = max(0.0, min(negative, positive - n * balance))
         shrink = np.where(
             y > 0,
             wanted_positive / positive if positive > 0 else 1.0,
@@ -103,9 +100,15 @@ class ConstraintTerms:
     slope_b: float
     constant: float
 
+    def times(self, t: float) -> ConstraintTerms:
+        """The same with multipliers t nu, as good as nu for t >= 0."""
+        return ConstraintTerms(t * self.slope_w, t * self.slope_b, t * self.constant)
+
 
 def dual_bound(problem: Problem, dual: Dual, constraints: ConstraintTerms | None = None) -> tuple[float, Dual, Floats]:
     """A true lower bound on the optimum from any dual guess, with the feasible point that gives it and its z."""
+    if constraints is not None:
+        constraints = constraints.times(_attainable(problem, dual, constraints.slope_b))
     dual = repaired(problem, dual, 0.0 if constraints is None else constraints.slope_b)
     z = dual_vector(problem, dual)
     gains = problem.weights * dual.a * problem.margin
@@ -119,11 +122,18 @@ def dual_bound(problem: Problem, dual: Dual, constraints: ConstraintTerms | None
         z, gain, sizes = z - shift, gain + extra, sizes + np.abs(shift)
     t = problem.penalty.best_scale(gain, z)
     dual, z, gain = replace(dual, a=t * dual.a, v=t * dual.v), t * z, t * gain
-    # Rounding of n-term sums grows like sqrt(n) u with overwhelming probability (Higham and Mary 2019).
-    unit = 4.0 * float(np.finfo(np.float64).eps) * math.sqrt(len(gains) + len(z))
+    # Sums of n terms, in whatever order, are off by at most n units of the last place of their absolute terms.
+    unit = 0.5 * float(np.finfo(np.float64).eps) * (len(gains) + len(z) + 16)
     rounding = unit * t * (float(np.abs(gains).mean()) + abs(extra))
     rounding += problem.penalty.conjugate_error(z, unit * t * sizes)
     return max(0.0, gain - problem.penalty.conjugate(z) - rounding), dual, z
+
+
+def _attainable(problem: Problem, dual: Dual, balance: float) -> float:
+    """The share of `balance` that the classes can reach by scaling one of them down; a little less, for rounding."""
+    a = problem.weights * _finite(dual.a, problem.y.shape, "a").clip(0.0, 1.0)
+    reach = float(a[problem.y > 0 if balance > 0 else problem.y < 0].mean() * np.mean(problem.y * np.sign(balance) > 0))
+    return 1.0 if abs(balance) <= reach else reach * (1.0 - 1e-12) / abs(balance)
 
 
 def _finite(values: Any, shape: tuple[int, ...], name: str) -> Floats:

@@ -31,14 +31,14 @@ def relative_gap(objective: float, lower_bound: float) -> float:
     return (objective - lower_bound) / max(abs(objective), abs(lower_bound))
 
 
-def honest_bound(objective: float, lower_bound: float, rounding: float = 0.0) -> float:
-    """`lower_bound`, or `objective` where rounding of the objective put it a hair below the bound.
+def honest_bound(objective: float, lower_bound: float) -> float:
+    """`lower_bound`, or `objective` where it lies a hair below the bound.
 
     A bound that exceeds an objective value by more than rounding is false, and that is an error.
     """
     if lower_bound <= objective:
         return lower_bound
-    if relative_gap(objective, lower_bound) < -1e-9 and lower_bound - objective > rounding:
+    if relative_gap(objective, lower_bound) < -1e-9:
         raise FalseBoundError(
             f"lower bound {lower_bound!r} exceeds an objective value {objective!r}: please report this problem."
         )

@@ -11,7 +11,18 @@ import scipy.sparse as sp
 from robustsvm.atoms import Spread
 from robustsvm.blocks import Floats, row_blocks
 
-__all__ = ["KINDS", "Certain", "Diagonal", "DiagonalVariance", "Factor", "Full", "Isotropic", "Spread", "concatenated"]
+__all__ = [
+    "KINDS",
+    "Certain",
+    "Diagonal",
+    "DiagonalVariance",
+    "Factor",
+    "Full",
+    "Isotropic",
+    "Spread",
+    "concatenated",
+    "correlation_form",
+]
 
 
 class Certain(Spread):
@@ -178,8 +189,15 @@ class Factor(Spread):
         return Factor(self.n_points, values.shape[1], values, self.group, self.scale)
 
 
+def correlation_form(covs: Floats) -> tuple[Floats, Floats]:
+    """Standard deviations and correlations of covariances: ``cov == std * correlation * std.T``."""
+    std = np.sqrt(np.maximum(np.einsum("kdd->kd", covs), 0.0))
+    unit = np.where(std > 0, std, 1.0)
+    return std, covs / unit[:, :, None] / unit[:, None, :]
+
+
 class Full(Factor):
-    """A covariance matrix per atom, used through its symmetric square root, so p = 2 only.
+    """A covariance matrix per atom, used through a square root, so p = 2 only.
 
     The root is computed once, when first needed, and everything is computed from it: a square root
     taken here and a quadratic form there differ by the square root of the rounding error where a
@@ -190,13 +208,16 @@ class Full(Factor):
 
     @cached_property
     def _roots(self) -> Floats:
-        # The symmetric root is the only one that is a function of the covariance alone, so a dual
-        # vector found today means the same tomorrow on another machine.
+        # Standard deviations times the symmetric root of the correlations. A function of the covariance
+        # alone, so a dual vector found today means the same tomorrow on another machine; and in the root
+        # of the covariance itself rounding, relative to its largest entry, would give features in small
+        # units a variance they do not have.
         roots = np.empty(self.values.shape)
         for rows in self._blocks():
-            eigenvalues, vectors = np.linalg.eigh(np.asarray(self.values[rows], np.float64))
+            std, correlations = correlation_form(np.asarray(self.values[rows], np.float64))
+            eigenvalues, vectors = np.linalg.eigh(correlations)
             scaled = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))[:, None, :]
-            roots[rows] = scaled @ vectors.transpose(0, 2, 1)
+            roots[rows] = std[:, :, None] * (scaled @ vectors.transpose(0, 2, 1))
         return roots
 
     def _factor(self, rows: Any) -> Floats:
@@ -249,7 +270,7 @@ def concatenated(spreads: list[Spread]) -> Spread:
             continue
         values = unit if isinstance(spread, Isotropic) else spread.values
         if kind is Diagonal and isinstance(spread, DiagonalVariance):
-            values = np.sqrt(values)
+            values = np.sqrt(np.asarray(values, np.float64))
         if atoms and kind is Factor and values.shape[2] != atoms[0].shape[2]:
             raise TypeError(f"cannot concatenate factors of rank {atoms[0].shape[2]} and {values.shape[2]}.")
         atoms.append(values)

@@ -6,7 +6,6 @@ import copy
 import time
 import warnings
 from abc import ABC, abstractmethod
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import cvxpy as cp
@@ -21,7 +20,7 @@ from robustsvm.formulations.judge import Judged, judge, judge_constrained
 from robustsvm.formulations.parameters import Parameters
 from robustsvm.formulations.scaling import Scaling
 from robustsvm.formulations.text import brief, plain
-from robustsvm.formulations.user_constraints import constraint_terms, largest_violation, unconnected
+from robustsvm.formulations.user_constraints import constraint_terms, unconnected, violations
 from robustsvm.losses import Loss
 from robustsvm.penalties import Ball, Penalty, Ridge
 from robustsvm.points import UncertainPoints
@@ -55,7 +54,7 @@ class Formulation(ABC):
         self.parameters = Parameters(parameters)
         self._constraints_of_user: tuple[Any, ...] = ()
         self._frame = Frame(template, self._typical_radius())
-        self._scaling = Scaling(parameters.get("lam"), self._frame.typical_unit)
+        self._scaling = Scaling(parameters.get("lam"), self._frame.typical_unit, float(self._frame.units.max()))
         self.w, self.b = self._frame.w, self._frame.b
         self._xi = cp.Variable(len(template.y), nonneg=True, name="xi")
         self._constraints: list[Any] = []
@@ -191,6 +190,7 @@ class Formulation(ABC):
         if "verbose" in cvxpy_options:
             cvxpy_options["verbose"] = bool(cvxpy_options["verbose"])
         problem = self._stated()  # also checks the parameters as they are now
+        self._free_bound: float | None = None
         asked = None if cvxpy_solver is None else chain.known_solver(cvxpy_solver)
         order = [name for name in (asked, *chain.CHAIN) if name is not None]
         start, attempts, best = time.perf_counter(), list[str](), None
@@ -259,11 +259,13 @@ class Formulation(ABC):
         if not user:
             return judge(problem, w, b, self._dual(), tol)
         terms = constraint_terms(user, self._frame, self._scaling.factor())
-        found = judge_constrained(problem, w, b, self._dual(), terms, largest_violation(user))
+        kept = (problem, w, b, self._dual(), terms, violations(user))
+        found = judge_constrained(*kept, free_bound=0.0)
         if tol < found.gap < np.inf:
             # Some multipliers could not be used; the optimum without any of the constraints is a bound as well.
-            free = self._with_constraints(()).solve(tol=tol)
-            found = replace(found, lower_bound=max(found.lower_bound, min(free.lower_bound, found.objective)))
+            if self._free_bound is None:
+                self._free_bound = self._with_constraints(()).solve(tol=tol).lower_bound
+            found = judge_constrained(*kept, free_bound=self._free_bound)
         return found
 
     def _why_open(self, found: Judged) -> str:

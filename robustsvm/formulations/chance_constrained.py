@@ -48,8 +48,8 @@ def kappa(epsilon: Any, noise: str = "gaussian") -> Floats:
             f"epsilon must lie in {interval} for noise={noise!r}, got {worst:g}: it is the probability with which a "
             "margin may be missed, and above that range the constraint is not convex or says nothing."
         )
-    if epsilon.min() < 1e-100:
-        raise ValueError(f"epsilon must lie above 1e-100, got {epsilon.min():g}: no margin could be that safe.")
+    if epsilon.min() < 1e-12:
+        raise ValueError(f"epsilon must lie above 1e-12, got {epsilon.min():g}: no margin could be that safe.")
     if noise == "gaussian":
         return np.maximum(-ndtri(epsilon), 0.0)
     if noise == "any":

@@ -39,16 +39,23 @@ class Judged:
         better = self if objective >= self.objective else replace(self, w=w, b=b, objective=objective)
         return replace(better, passes=better.passes + 2.0)
 
+    def a_hair_longer(self, problem: Problem) -> Judged:
+        """Itself, or (w, b) longer by a little more than rounding: margins that are met then count as met."""
+        stretch = 1.0 + 4.0 * sum(problem.margin_rounding(self.w, self.b))
+        longer, b = problem.penalty.prox(self.w * stretch, 0.0), self.b * stretch
+        objective = problem.objective(longer, b)
+        better = self if objective >= self.objective else replace(self, w=longer, b=b, objective=objective)
+        return replace(better, passes=better.passes + 1.0)
+
     def with_dual(self, problem: Problem, dual: Dual) -> Judged:
         """Itself, or with the bound that `dual` gives where that is higher."""
         bound, feasible, _ = dual_bound(problem, dual)
         better = self if bound <= self.lower_bound else replace(self, lower_bound=bound, dual=feasible)
         return replace(better, passes=better.passes + 1.0)
 
-    def checked(self, problem: Problem) -> Judged:
+    def checked(self) -> Judged:
         """Itself, once its bound is seen not to exceed its objective."""
-        rounding = problem.objective_rounding(self.w, self.b)
-        return replace(self, lower_bound=honest_bound(self.objective, self.lower_bound, rounding))
+        return replace(self, lower_bound=honest_bound(self.objective, self.lower_bound))
 
 
 def judge(problem: Problem, w: Floats, b: float, dual: Dual, tol: float) -> Judged:
@@ -66,9 +73,10 @@ def judge(problem: Problem, w: Floats, b: float, dual: Dual, tol: float) -> Judg
     if found.gap > tol:
         # Large sets make w = 0 optimal, and interior points only approach it.
         found = found.with_point(problem, np.zeros_like(w), b)
+        found = found.a_hair_longer(problem)
     for width in (1e-7, 1e-5, 1e-3):
         found = _from_each_other(problem, found, width, tol)
-    return found.checked(problem)
+    return found.checked()
 
 
 def _from_each_other(problem: Problem, found: Judged, width: float, tol: float) -> Judged:
@@ -80,7 +88,8 @@ def _from_each_other(problem: Problem, found: Judged, width: float, tol: float) 
         if np.isfinite(proposed).all():
             found = found.with_point(problem, proposed, found.b)
     guess = kink_dual(problem, found.w, found.b, width)
-    return found if guess is None else found.with_dual(problem, guess)
+    found = found if guess is None else found.with_dual(problem, guess)
+    return found.a_hair_longer(problem)
 
 
 def polished(problem: Problem, found: Judged, tol: float) -> Judged:
@@ -91,27 +100,31 @@ def polished(problem: Problem, found: Judged, tol: float) -> Judged:
         found = replace(found, passes=found.passes + 2.0 * steps)
         if found.gap <= tol:
             break
-    return found.checked(problem)
+    return found.checked()
 
 
 def judge_constrained(
-    problem: Problem, w: Floats, b: float, dual: Dual, terms: ConstraintTerms | None, violation: float
+    problem: Problem,
+    w: Floats,
+    b: float,
+    dual: Dual,
+    terms: ConstraintTerms,
+    violations: tuple[float, float],
+    free_bound: float,
 ) -> Judged:
     """As `judge`, for a problem with the user's constraints: (w, b) is kept as it is.
 
-    An answer that breaks its constraints by more than rounding proves nothing: its gap is infinity.
+    `free_bound` is a bound for the problem without the constraints. An answer that breaks them by more
+    than rounding, or that lies below what is possible with them, proves nothing: its gap is infinity.
     """
     objective = problem.objective(w, b)
-    if violation > 1e-6 * max(1.0, float(np.abs(w).max()), abs(b)):
-        return Judged(w, b, objective, float("-inf"), None, 2.0, violation)
-    bound, feasible = 0.0, None
+    violation, relative = violations
+    bound, feasible = free_bound, None
     for guess in (dual, replace(dual, e=None, witness=w)):
-        for part in (terms, None):
-            try:
-                value, candidate, _ = dual_bound(problem, guess, part)
-            except ValueError:  # multipliers of constraints on b that these classes cannot balance
-                continue
-            if value > bound:
-                bound, feasible = value, candidate
+        value, candidate, _ = dual_bound(problem, guess, terms)
+        if value > bound:
+            bound, feasible = value, candidate
+    if relative > 1e-6 or relative_gap(objective, bound) < -1e-5:
+        return Judged(w, b, objective, float("-inf"), None, 4.0, violation)
     # Within that rounding the objective may lie a little below the optimum, and below a true bound.
-    return Judged(w, b, objective, min(bound, objective), feasible, 6.0, violation)
+    return Judged(w, b, objective, min(bound, objective), feasible, 4.0, violation)

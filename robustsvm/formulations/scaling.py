@@ -22,10 +22,12 @@ class Scaling:
         The ridge's parameter; None where the penalty is not a ridge.
     unit : float
         Typical unit of the features: lam counts as lam / unit^2.
+    largest_unit : float
+        The largest, in which weights are cheapest: lam / largest_unit^2 is what separable data pay.
     """
 
-    def __init__(self, lam: Any, unit: float) -> None:
-        self._lam, self._unit = lam, unit
+    def __init__(self, lam: Any, unit: float, largest_unit: float) -> None:
+        self._lam, self._unit, self._largest = lam, unit, largest_unit
         self._boost, self._least_lam = 1.0, 0.0
 
     def relative_lam(self) -> float:
@@ -58,8 +60,9 @@ class Scaling:
         Where data are separable and lam tiny only its order of magnitude matters: w stays as it is, and
         the bound itself finds the factor by which the multipliers shrink.
         """
-        small = self._lam is not None and self.relative_lam() < LEAST_LAM
-        self._least_lam = LEAST_LAM
+        least = LEAST_LAM * (self._largest / self._unit) ** 2
+        small = self._lam is not None and self.relative_lam() < least
+        self._least_lam = least
         try:
             yield small
         finally:

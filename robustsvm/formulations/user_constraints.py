@@ -45,7 +45,7 @@ def constraint_terms(constraints: tuple[Any, ...], frame: Frame, factor: float) 
         sign = _SIGNS[type(constraint)]
         try:
             gradient = constraint.expr.grad
-        except NotImplementedError:  # an atom that CVXPY cannot differentiate
+        except (NotImplementedError, TypeError, ValueError):  # an atom that CVXPY cannot differentiate
             continue
         if any(part is None for part in gradient.values()):
             continue
@@ -64,6 +64,11 @@ def constraint_terms(constraints: tuple[Any, ...], frame: Frame, factor: float) 
     return ConstraintTerms(slope_w / factor, slope_beta / factor, constant / factor)
 
 
-def largest_violation(constraints: tuple[Any, ...]) -> float:
-    """By how much the answer breaks the worst-kept constraint."""
-    return float(max((np.max(constraint.violation(), initial=0.0) for constraint in constraints), default=0.0))
+def violations(constraints: tuple[Any, ...]) -> tuple[float, float]:
+    """By how much the answer breaks the worst-kept constraint, as it is and relative to the constraint's two sides."""
+    worst, relative = 0.0, 0.0
+    for constraint in constraints:
+        broken = float(np.max(constraint.violation(), initial=0.0))
+        sides = [np.abs(np.asarray(side.value, np.float64)).max(initial=0.0) for side in constraint.args]
+        worst, relative = max(worst, broken), max(relative, broken / max(1.0, min(sides, default=1.0)))
+    return worst, relative
