@@ -187,7 +187,7 @@ def test_all_radii_zero():
     assert points.scaled(0.0).spread.is_zero
 
 
-def test_n4():
+def test_norms_neither_overflow_nor_underflow():
     for size in (1e-200, 1e200):
         np.testing.assert_allclose(row_norms(size * np.array([[3.0, 4.0]]), 2.0), 5 * size)
         np.testing.assert_allclose(row_norms(size * np.array([[1.0, 1.0]]), 3.0), 2 ** (1 / 3) * size)
