@@ -274,7 +274,7 @@ def test_a_ball_and_certain_points_under_the_expected_hinge():
 
 
 def test_power_cones_seldom_stall():
-    # With Clarabel's usual step fraction ten of these hundred stalled, at gaps of 0.03 to 1.
+    # With Clarabel's usual step fraction four of these hundred stall.
     stalled = []
     for kind in ("diagonal", "isotropic", "factor", "radii", "shared_diagonal"):
         for p in (1.1, 1.5, 3.0, 6.0):
