@@ -47,6 +47,11 @@ def rmatvec(X: Any, a: Floats, offset: Floats | None = None) -> Floats:
     return out
 
 
+def dense(X: Any) -> Floats:
+    """`X`, dense or sparse, as a float64 array."""
+    return np.asarray(X.toarray() if hasattr(X, "toarray") else X, np.float64)
+
+
 def column_means(X: Any, function: Any) -> Floats:
     """Mean over the rows of an elementwise `function` of `X`, one number per column."""
     total = np.zeros(X.shape[1])

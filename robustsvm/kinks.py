@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from robustsvm.blocks import Floats
+from robustsvm.blocks import Floats, dense
 from robustsvm.dual import Dual, dual_vector
 from robustsvm.norms import dual_directions
 from robustsvm.problem import Problem
@@ -95,8 +95,7 @@ def _sample_step(
     a, v = a.copy(), v.copy()
     a[free], v[free] = below[0][free], below[1][free]
     start = dual_vector(problem, Dual(a, v, e))
-    means = problem.points.means[free]
-    means = means.toarray() if hasattr(means, "toarray") else np.asarray(means, np.float64)
+    means = dense(problem.points.means[free])
     if problem.offset is not None:
         means = means - problem.offset
     weight = problem.weights[free] / len(problem.y)

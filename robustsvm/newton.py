@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import scipy.sparse as sp
 
-from robustsvm.blocks import Floats
+from robustsvm.blocks import Floats, dense
 from robustsvm.dual import Dual
 from robustsvm.losses import ExpectedHinge
 from robustsvm.penalties import Ridge
@@ -83,8 +82,7 @@ def _derivatives(problem: Problem, w: Floats, b: float, mu: float) -> tuple[Floa
     d, spread, y = len(w), problem.points.spread, problem.y
     weight = problem.weights / len(m)
     toward = spread.displacements(w, 2.0) * (s / t)[:, None]
-    means = problem.points.means
-    X = means.toarray() if sp.issparse(means) else np.asarray(means, np.float64)
+    X = dense(problem.points.means)
     gradient = np.append(problem.penalty.gradient(w) - (weight * a * y) @ X + (weight * v) @ toward, -weight @ (a * y))
     curved = weight * v / t
     rows = np.column_stack([y[:, None] * X + (m / t)[:, None] * toward, y])

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robustsvm.blocks import Floats
+from robustsvm.blocks import Floats, dense
 from robustsvm.checks import as_labels, as_per_sample
 from robustsvm.hyperplanes import hyperplane_of
 from robustsvm.norms import row_norms
@@ -46,7 +46,7 @@ def outlines(points: UncertainPoints, gamma: Any = 1.0, corners: int = 120) -> F
         raise ValueError(f"gamma must be >= 0, got {radius.min():g}.")
     angle = np.linspace(0.0, 2.0 * np.pi, corners)
     circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    means = np.asarray(points.means.toarray() if hasattr(points.means, "toarray") else points.means, np.float64)
+    means = dense(points.means)
     A = points.spread.factor()
     if A.shape[2] == 2:
         u = circle / row_norms(circle, points.p)[:, None]
@@ -85,8 +85,7 @@ def plot_points(points: Any, y: Any, *, gamma: Any = 1.0, ax: Any = None) -> Any
             continue
         for edge in edges[chosen]:
             ax.fill(edge[:, 0], edge[:, 1], facecolor=colour, alpha=0.12, edgecolor=colour, linewidth=0.6)
-        centre = points[chosen].means
-        centre = centre.toarray() if hasattr(centre, "toarray") else centre
+        centre = dense(points[chosen].means)
         ax.scatter(centre[:, 0], centre[:, 1], s=18, color=colour, marker=marker, label=f"class {label:+d}", zorder=3)
     names = points.feature_names if points.feature_names is not None else ("feature 0", "feature 1")
     ax.set_xlabel(names[0])

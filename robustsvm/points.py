@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from robustsvm.blocks import Floats
+from robustsvm.blocks import Floats, dense
 from robustsvm.checks import (
     as_means,
     as_names,
@@ -272,7 +272,7 @@ class UncertainPoints:
         if not isinstance(k, (int, np.integer)) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}.")
         rng = np.random.default_rng(random_state)
-        means = np.asarray(self.means.toarray() if sp.issparse(self.means) else self.means, np.float64)
+        means = dense(self.means)
         n, d = self.shape
         draws = np.empty((k, n, d))
         if isinstance(self.spread, Certain):

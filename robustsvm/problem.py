@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from robustsvm import dual as _dual
-from robustsvm.blocks import Floats, column_means, matvec, row_blocks
+from robustsvm.blocks import Floats, column_means, dense, matvec, row_blocks
 from robustsvm.checks import as_floats, as_labels, as_per_sample, as_weights, require_finite
 from robustsvm.dual import Dual
 from robustsvm.losses import Loss, WorstCase
 from robustsvm.penalties import Penalty, Ridge
 from robustsvm.points import UncertainPoints
 from robustsvm.scalars import as_flag
+
+# How much of double precision's rounding is left in a long double: three digits less on x86, all of it on others.
+LONGER = max(1e-3, 2.0 * float(np.finfo(np.longdouble).eps) / float(np.finfo(np.float64).eps))
 
 
 class Problem:
@@ -109,8 +112,8 @@ class Problem:
         size = float(data @ np.abs(w)) + float(np.abs(self.margin).max())
         if self.offset is None:
             size += abs(b)
-        else:  # the sum of these two large numbers is taken in longer precision, which is worth three digits
-            size += 1e-3 * (float(np.abs(self.offset) @ np.abs(w)) + abs(b))
+        else:  # the sum of these two large numbers is taken in longer precision, where the machine has one
+            size += LONGER * (float(np.abs(self.offset) @ np.abs(w)) + abs(b))
         return unit * size, unit * float(spread @ np.abs(w))
 
     def objective(self, w: Any, b: float = 0.0) -> float:
@@ -207,7 +210,7 @@ class Problem:
         data = np.zeros(X.shape[1])
         for rows in row_blocks(*X.shape):
             block = abs(X[rows] if shift is None else X[rows] - shift).max(axis=0)
-            data = np.maximum(data, np.asarray(block.toarray() if hasattr(block, "toarray") else block).ravel())
+            data = np.maximum(data, dense(block).ravel())
         return data, spread.largest_deviations() * np.sqrt(max(1, spread.rank))
 
     @cached_property
