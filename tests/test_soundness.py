@@ -87,20 +87,17 @@ def test_passes_are_added_up():
     assert c.passes == 1 + 1 + 3
 
 
+@pytest.mark.filterwarnings(r"ignore:\s*Explicitly invoking")  # CVXPY would rather be given inequalities
 def test_the_older_kinds_of_constraints_certify():
     X = np.random.default_rng(0).normal(size=(40, 2))
     y = np.where(np.arange(40) % 2, 1, -1)
     X = (X + y[:, None]) * [1.0, -0.6] + 0.3
     f = rs.formulations.worst_case(rs.UncertainPoints(X, std=0.1), y, lam=0.1)
-    with warnings.catch_warnings():
-        # CVXPY would rather be given inequalities, and says so at some length.
-        warnings.filterwarnings("ignore", message=r"\s*Explicitly invoking")
-        cases = [
-            cp.constraints.NonPos(f.w - 0.3),
-            cp.constraints.Zero(f.w[0] + f.w[1] - 1.0),
-            cp.constraints.Zero(f.w[0] + f.w[1] + 1.0),
-        ]
-    for c in cases:
+    for c in (
+        cp.constraints.NonPos(f.w - 0.3),
+        cp.constraints.Zero(f.w[0] + f.w[1] - 1.0),
+        cp.constraints.Zero(f.w[0] + f.w[1] + 1.0),
+    ):
         s = f.subject_to(c).solve()
         assert s.gap <= 1e-6
         assert s.violation <= 1e-6
