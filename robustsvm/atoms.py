@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from robustsvm.blocks import Floats, row_blocks
-from robustsvm.norms import dual_directions, row_norms
+from robustsvm.norms import dual_directions, smoothed_directions, smoothed_norms
 
 
 class Spread(ABC):
@@ -117,13 +117,13 @@ class Spread(ABC):
 
     # -- what a weight vector sees -------------------------------------------------------------
 
-    def seen_by_atom(self, w: Floats, q: float) -> Floats:
-        """``||B_k.T @ w||_q`` for each atom."""
-        return np.concatenate([row_norms(self._project(w, rows), q) for rows in self._blocks()])
+    def seen_by_atom(self, w: Floats, q: float, nu: float = 0.0) -> Floats:
+        """``||B_k.T @ w||_q`` for each atom, the norm smoothed by `nu`."""
+        return np.concatenate([self._seen(w, q, nu, rows) for rows in self._blocks()])
 
-    def seen(self, w: Floats, q: float) -> Floats:
-        """The spread s_i = ||A_i^T w||_q that w sees of each point."""
-        return self.expand(self.seen_by_atom(w, q))
+    def seen(self, w: Floats, q: float, nu: float = 0.0) -> Floats:
+        """The spread s_i = ||A_i^T w||_q that w sees of each point; times its radius, the norm smoothed by `nu`."""
+        return self.expand(self.seen_by_atom(w, q, nu))
 
     def project(self, w: Floats) -> Floats:
         """``B_k.T @ w`` for every atom, shape (K, r)."""
@@ -133,12 +133,15 @@ class Spread(ABC):
         """``sum_k B_k @ E[k]``, shape (d,)."""
         return np.sum([self._lift(E[rows], rows) for rows in self._blocks()], axis=0)
 
-    def aligned(self, w: Floats, omega: Floats, q: float) -> Floats:
-        """``sum_k omega_k B_k e_k`` with e_k the direction in which ``||B_k.T w||_q`` is attained."""
-        total = np.zeros(self.n_features)
-        for rows in self._blocks():
-            total += self._lift(omega[rows, None] * dual_directions(self._project(w, rows), q), rows)
-        return total
+    def aligned(self, w: Floats, omega: Floats, q: float, nu: float = 0.0) -> Floats:
+        """``sum_k omega_k B_k e_k`` with e_k the direction in which ``||B_k.T w||_q`` is attained, smoothed by `nu`."""
+        return np.sum([self._aligned(w, omega[rows], q, nu, rows) for rows in self._blocks()], axis=0)
+
+    def _seen(self, w: Floats, q: float, nu: float, rows: slice) -> Floats:
+        return smoothed_norms(self._project(w, rows), q, nu)
+
+    def _aligned(self, w: Floats, omega: Floats, q: float, nu: float, rows: slice) -> Floats:
+        return self._lift(omega[:, None] * smoothed_directions(self._project(w, rows), q, nu), rows)
 
     def displacements(self, w: Floats, q: float) -> Floats:
         """A_i e_i for every point, shape (n, d): how far it may move against w, at radius 1."""
@@ -171,6 +174,12 @@ class Spread(ABC):
             A = self._factor(rows)
             total += np.einsum("k,kdr,ker->de", omega[rows], A, A, optimize=True)
         return total
+
+    def curved(self, W: Floats, atoms: Any = slice(None)) -> Floats:
+        """``sum_k B_k diag(W_k) B_k.T`` over some of the atoms, shape (d, d)."""
+        A = self._factor(atoms)
+        flat = A.transpose(1, 0, 2).reshape(self.n_features, -1)
+        return np.asarray((flat * W.ravel()) @ flat.T)
 
     def largest_deviations(self) -> Floats:
         """Largest standard deviation of each feature over the atoms, times the largest radius, shape (d,)."""

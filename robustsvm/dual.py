@@ -42,12 +42,15 @@ class Dual:
         A direction per atom of the spread. None: the directions in which `witness` sees its spread.
     witness : (d,) array or None
         A weight vector to take the directions from; neither stored nor needed when `e` is given.
+    nu : float
+        How much the norms were smoothed whose directions `witness` gives.
     """
 
     a: Floats
     v: Floats
     e: Floats | None = None
     witness: Floats | None = None
+    nu: float = 0.0
 
 
 def repaired(problem: Problem, dual: Dual, balance: float = 0.0) -> Dual:
@@ -73,7 +76,8 @@ def repaired(problem: Problem, dual: Dual, balance: float = 0.0) -> Dual:
     e = None
     if dual.e is not None:
         e = into_unit_ball(_finite(dual.e, (spread.n_atoms, spread.rank), "e"), problem.points.p)
-    return Dual(a, v, e, None if dual.witness is None else _finite(dual.witness, (spread.n_features,), "witness"))
+    witness = None if dual.witness is None else _finite(dual.witness, (spread.n_features,), "witness")
+    return Dual(a, v, e, witness, max(0.0, dual.nu))
 
 
 def dual_vector(problem: Problem, dual: Dual) -> Floats:
@@ -85,7 +89,7 @@ def dual_vector(problem: Problem, dual: Dual) -> Floats:
         if dual.e is not None:
             z -= spread.lift(omega[:, None] * dual.e)
         elif dual.witness is not None:
-            z -= spread.aligned(dual.witness, omega, problem.points.q)
+            z -= spread.aligned(dual.witness, omega, problem.points.q, dual.nu)
     return z
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from robustsvm import dual as _dual
-from robustsvm.blocks import Floats, column_means, dense, matvec, row_blocks
+from robustsvm.blocks import Floats, matvec
 from robustsvm.checks import as_floats, as_labels, as_per_sample, as_weights, require_finite
+from robustsvm.columns import ColumnScan, scan_columns
 from robustsvm.dual import Dual
 from robustsvm.losses import Loss, WorstCase
 from robustsvm.penalties import Penalty, Ridge
@@ -196,22 +197,23 @@ class Problem:
         return _dual.dual_bound(self, dual)[0]
 
     @cached_property
+    def columns(self) -> ColumnScan:
+        """Sums over the means, less `offset`."""
+        scan = self._scan
+        return scan if self.offset is None else scan_columns(self.points.means, self.offset)
+
+    @cached_property
     def column_sizes(self) -> tuple[Floats, Floats]:
         """How large the terms x_i and A_i e_i of the dual vector are, column by column: for rounding bounds."""
         largest, spread = float(self.weights.max()), self.points.spread
         variances = spread.mean_variances() * max(1, spread.rank)
-        sizes = column_means(self.points.means, abs if self.offset is None else lambda x: abs(x - self.offset))
-        return largest * sizes, largest * np.sqrt(variances)
+        return largest * self.columns.sizes, largest * np.sqrt(variances)
 
     @cached_property
     def column_maxima(self) -> tuple[Floats, Floats]:
         """The largest |x_ij| (less `offset`) and the largest standard deviation times sqrt(rank), column by column."""
-        X, shift, spread = self.points.means, self.offset, self.points.spread
-        data = np.zeros(X.shape[1])
-        for rows in row_blocks(*X.shape):
-            block = abs(X[rows] if shift is None else X[rows] - shift).max(axis=0)
-            data = np.maximum(data, dense(block).ravel())
-        return data, spread.largest_deviations() * np.sqrt(max(1, spread.rank))
+        spread = self.points.spread
+        return self.columns.largest, spread.largest_deviations() * np.sqrt(max(1, spread.rank))
 
     @cached_property
     def offset(self) -> Floats | None:
@@ -222,9 +224,12 @@ class Problem:
         """
         if not self.fit_intercept or hasattr(self.points.means, "indptr"):
             return None
-        centre = column_means(self.points.means, np.asarray)
-        width = column_means(self.points.means, lambda x: abs(x - centre))
-        return centre if (np.abs(centre) > 100.0 * width).any() else None
+        centre = self._scan.means
+        return centre if (centre**2 > 1e4 * self._scan.variances).any() else None
+
+    @cached_property
+    def _scan(self) -> ColumnScan:
+        return scan_columns(self.points.means)
 
     # -- input ---------------------------------------------------------------------------------
 

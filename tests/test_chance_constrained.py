@@ -20,7 +20,7 @@ def test_gaussian_violations_happen_as_often_as_allowed(kind, epsilon):
     problem = rs.Problem(points, y, rs.losses.WorstCase(float(kappa(epsilon))), 0.02)
     m, s = problem.margins_and_spreads(solution.w, solution.b)
     slack = problem.loss.value(m, s)
-    active = np.flatnonzero((solution.dual.a > 1e-6) & (s > 1e-3))
+    active = np.flatnonzero((solution.dual.a > 1e-4) & (s > 1e-3))
     assert len(active) >= 5
     rng = np.random.default_rng(0)
     A = points.spread.factor()
@@ -66,7 +66,7 @@ def test_the_worst_law_violates_the_margin_as_often_as_allowed(noise):
     solution, problem = f.solve(), f.problem
     m, s = problem.margins_and_spreads(solution.w, solution.b)
     slack = problem.loss.value(m, s)
-    active = (solution.dual.a > 1e-6) & (s > 1e-3)
+    active = (solution.dual.a > 1e-4) & (s > 1e-3)
     assert active.sum() >= 5
     toward = -y[:, None] * points.spread.displacements(solution.w, 2.0)
     far = points.means + k * toward  # reached with probability epsilon by the law of the tests above

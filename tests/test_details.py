@@ -244,5 +244,16 @@ def test_the_root_of_a_covariance_is_its_deviations_times_the_root_of_its_correl
     A, cov = points.spread.factor(), points.spread.values
     np.testing.assert_allclose(A @ A.transpose(0, 2, 1), cov, atol=1e-14)
     std = np.sqrt(np.einsum("ndd->nd", cov))
-    root = A / std[:, :, None]
-    np.testing.assert_allclose(root, root.transpose(0, 2, 1), atol=1e-13)
+    np.testing.assert_array_equal(np.triu(A, 1), 0.0)
+    np.testing.assert_allclose(np.linalg.norm(A / std[:, :, None], axis=2), 1.0, atol=1e-14)
+
+
+def test_each_covariance_is_rooted_by_itself():
+    full, singular = make_points("full", n=6)[0].spread.values, make_points("singular", n=6)[0].spread.values
+    singular = singular.copy()
+    singular[0] = 0.0
+    mixed = rs.UncertainPoints(np.zeros((12, 4)), cov=np.concatenate([full, singular]))
+    A = mixed.spread.factor()
+    np.testing.assert_allclose(A @ A.transpose(0, 2, 1), mixed.spread.values, atol=1e-14)
+    for rows in (slice(0, 6), slice(4, 8), slice(11, 12)):  # whoever the neighbours are
+        np.testing.assert_array_equal(mixed[rows].spread.factor(), A[rows])

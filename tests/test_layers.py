@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "robustsvm"
 
 # From the ground up: a module imports only from what stands before it.
-GROUND = ["errors", "scalars", "blocks", "norms", "atoms", "spreads", "checks", "indexing", "points", "hyperplanes"]
+GROUND = ["errors", "scalars", "blocks", "columns", "norms", "atoms", "diagonals", "matrices", "spreads", "checks", "indexing", "points", "hyperplanes"]
 MATHEMATICS = ["losses", "penalties", "dual", "problem", "solution", "kinks", "newton"]
 FORMULATIONS = [
     *(
