@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from robustsvm.blocks import Floats, row_blocks
-from robustsvm.norms import dual_directions, smoothed_directions, smoothed_norms
+from robustsvm.norms import dual_directions, norm_curvature, smoothed_directions, smoothed_norms
 
 
 class Spread(ABC):
@@ -53,22 +53,22 @@ class Spread(ABC):
         self.n_atoms = 1 if values is None else len(values)
         self.rank = n_features
 
-    # -- what a kind says about its atoms (`rows` is a slice of atoms) -------------------------
+    # -- what a kind says about its atoms (`rows` is a slice of atoms, or their numbers) -------------------------
 
     @abstractmethod
-    def _project(self, w: Floats, rows: slice) -> Floats:
+    def _project(self, w: Floats, rows: Any) -> Floats:
         """``B_k.T @ w`` for the atoms in `rows`, shape (k, r)."""
 
     @abstractmethod
-    def _lift(self, E: Floats, rows: slice) -> Floats:
+    def _lift(self, E: Floats, rows: Any) -> Floats:
         """``sum_k B_k @ E[k]`` over the atoms in `rows`, shape (d,)."""
 
     @abstractmethod
-    def _factor(self, rows: slice) -> Floats:
+    def _factor(self, rows: Any) -> Floats:
         """The atoms themselves, shape (k, d, r)."""
 
     @abstractmethod
-    def _variances(self, rows: slice) -> Floats:
+    def _variances(self, rows: Any) -> Floats:
         """Diagonals of ``B_k @ B_k.T``, shape (k, d)."""
 
     @abstractmethod
@@ -137,10 +137,10 @@ class Spread(ABC):
         """``sum_k omega_k B_k e_k`` with e_k the direction in which ``||B_k.T w||_q`` is attained, smoothed by `nu`."""
         return np.sum([self._aligned(w, omega[rows], q, nu, rows) for rows in self._blocks()], axis=0)
 
-    def _seen(self, w: Floats, q: float, nu: float, rows: slice) -> Floats:
+    def _seen(self, w: Floats, q: float, nu: float, rows: Any) -> Floats:
         return smoothed_norms(self._project(w, rows), q, nu)
 
-    def _aligned(self, w: Floats, omega: Floats, q: float, nu: float, rows: slice) -> Floats:
+    def _aligned(self, w: Floats, omega: Floats, q: float, nu: float, rows: Any) -> Floats:
         return self._lift(omega[:, None] * smoothed_directions(self._project(w, rows), q, nu), rows)
 
     def displacements(self, w: Floats, q: float) -> Floats:
@@ -175,11 +175,21 @@ class Spread(ABC):
             total += np.einsum("k,kdr,ker->de", omega[rows], A, A, optimize=True)
         return total
 
-    def curved(self, W: Floats, atoms: Any = slice(None)) -> Floats:
+    def curved(self, W: Floats, atoms: Any) -> Floats:
         """``sum_k B_k diag(W_k) B_k.T`` over some of the atoms, shape (d, d)."""
         A = self._factor(atoms)
         flat = A.transpose(1, 0, 2).reshape(self.n_features, -1)
         return np.asarray((flat * W.ravel()) @ flat.T)
+
+    def images(self, w: Floats, q: float, nu: float, atoms: Any) -> Floats:
+        """``B_k e_k`` for some of the atoms, shape (k, d): the gradients of the norms that w sees."""
+        return self._image(smoothed_directions(self._project(w, atoms), q, nu), atoms)
+
+    def norm_hessian(self, w: Floats, q: float, nu: float, atoms: Any, weights: Floats) -> Floats:
+        """The Hessian in w of ``sum_k weights_k ||B_k.T w||_q``, norms smoothed by `nu`, over some of the atoms."""
+        E, D, c = norm_curvature(self._project(w, atoms), q, nu)
+        images = self._image(E, atoms) * np.sqrt(weights * c)[:, None]
+        return self.curved(weights[:, None] * D, atoms) - images.T @ images
 
     def largest_deviations(self) -> Floats:
         """Largest standard deviation of each feature over the atoms, times the largest radius, shape (d,)."""

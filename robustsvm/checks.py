@@ -243,8 +243,8 @@ def as_labels(y: Any, n: int, *, both: bool = True) -> Floats:
     return labels.astype(np.float64)
 
 
-def as_weights(sample_weight: Any, y: Floats) -> Floats:
-    """Weights divided by their mean, so that doubling all of them changes nothing."""
+def as_raw_weights(sample_weight: Any, y: Floats) -> Floats:
+    """Weights as they are: finite, not negative, one per sample."""
     if sample_weight is None:
         return np.ones(len(y))
     weights = np.asarray(as_floats(sample_weight, "sample_weight"), np.float64)
@@ -255,6 +255,14 @@ def as_weights(sample_weight: Any, y: Floats) -> Floats:
     require_finite(weights, "sample_weight")
     if (weights < 0).any():
         raise ValueError(f"sample_weight must not be negative; the smallest is {weights.min():g}.")
+    return weights
+
+
+def as_weights(sample_weight: Any, y: Floats) -> Floats:
+    """Weights divided by their mean, so that doubling all of them changes nothing."""
+    if sample_weight is None:
+        return np.ones(len(y))
+    weights = as_raw_weights(sample_weight, y)
     weights = weights / max(float(weights.max()), np.finfo(np.float64).tiny)
     weights = weights / max(float(weights.mean()), np.finfo(np.float64).tiny)
     for label in (-1.0, 1.0):

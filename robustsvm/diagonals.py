@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from robustsvm.atoms import Spread
 from robustsvm.blocks import Floats, row_blocks
 from robustsvm.columns import column_maxima
+from robustsvm.norms import TINY
 
 
 class Isotropic(Spread):
@@ -17,22 +18,22 @@ class Isotropic(Spread):
 
     kind = "isotropic"
 
-    def _project(self, w: Floats, rows: slice) -> Floats:
+    def _project(self, w: Floats, rows: Any) -> Floats:
         return w[None, :]
 
-    def _lift(self, E: Floats, rows: slice) -> Floats:
+    def _lift(self, E: Floats, rows: Any) -> Floats:
         return np.asarray(E[0])
 
-    def _factor(self, rows: slice) -> Floats:
+    def _factor(self, rows: Any) -> Floats:
         return np.eye(self.n_features)[None]
 
-    def _variances(self, rows: slice) -> Floats:
+    def _variances(self, rows: Any) -> Floats:
         return np.ones((1, self.n_features))
 
     def _image(self, E: Floats, rows: Any) -> Floats:
         return E
 
-    def curved(self, W: Floats, atoms: Any = slice(None)) -> Floats:
+    def curved(self, W: Floats, atoms: Any) -> Floats:
         """Diagonal."""
         return np.diag(W.sum(axis=0))
 
@@ -58,16 +59,16 @@ class Diagonal(Spread):
         """What is stored, as standard deviations in float64."""
         return np.asarray(stored, np.float64)
 
-    def _std(self, rows: slice) -> Floats:
+    def _std(self, rows: Any) -> Floats:
         return self._as_std(self.values[rows])
 
-    def _project(self, w: Floats, rows: slice) -> Floats:
+    def _project(self, w: Floats, rows: Any) -> Floats:
         return self._std(rows) * w
 
-    def _lift(self, E: Floats, rows: slice) -> Floats:
+    def _lift(self, E: Floats, rows: Any) -> Floats:
         return np.einsum("kd,kd->d", self._std(rows), E)
 
-    def _seen(self, w: Floats, q: float, nu: float, rows: slice) -> Floats:
+    def _seen(self, w: Floats, q: float, nu: float, rows: Any) -> Floats:
         if q != 2:
             return super()._seen(w, q, nu, rows)
         size = float(np.abs(w).max())  # squares of w / size neither overflow nor vanish
@@ -75,7 +76,7 @@ class Diagonal(Spread):
             return np.full(rows.stop - rows.start, nu)
         return np.hypot(size * np.sqrt(self._variances(rows) @ (w / size) ** 2), nu)
 
-    def _aligned(self, w: Floats, omega: Floats, q: float, nu: float, rows: slice) -> Floats:
+    def _aligned(self, w: Floats, omega: Floats, q: float, nu: float, rows: Any) -> Floats:
         if q != 2:
             return super()._aligned(w, omega, q, nu, rows)
         # e_k = std_k w / norm_k; a hair shorter, because a direction longer than 1 would make a false bound.
@@ -86,17 +87,37 @@ class Diagonal(Spread):
         """The largest stored error bar of each feature, times the largest radius, shape (d,)."""
         return np.asarray(self._as_std(column_maxima(self.values)) * float(self.radii().max()))
 
-    def curved(self, W: Floats, atoms: Any = slice(None)) -> Floats:
+    def images(self, w: Floats, q: float, nu: float, atoms: Any) -> Floats:
+        """``var_k w / norm_k`` for q = 2."""
+        if q != 2:
+            return super().images(w, q, nu, atoms)
+        images = self._variances(atoms) * w
+        images /= np.sqrt(np.maximum(images @ w + nu**2, TINY))[:, None]
+        return images
+
+    def norm_hessian(self, w: Floats, q: float, nu: float, atoms: Any, weights: Floats) -> Floats:
+        """Diagonal less a Gram matrix, for q = 2."""
+        if q != 2:
+            return super().norm_hessian(w, q, nu, atoms, weights)
+        V = np.array(self._variances(atoms))
+        squares = np.maximum(V @ w**2 + nu**2, TINY)
+        bent = weights / np.sqrt(squares)
+        straight = np.diag(bent @ V)
+        V *= np.sqrt(bent / squares)[:, None]
+        V *= w
+        return straight - V.T @ V
+
+    def curved(self, W: Floats, atoms: Any) -> Floats:
         """Diagonal, without building the diagonal matrices."""
         return np.diag(np.einsum("kd,kd->d", self._variances(atoms), W))
 
-    def _factor(self, rows: slice) -> Floats:
+    def _factor(self, rows: Any) -> Floats:
         std = self._std(rows)
         out = np.zeros((*std.shape, self.n_features))
         np.einsum("kdd->kd", out)[:] = std
         return out
 
-    def _variances(self, rows: slice) -> Floats:
+    def _variances(self, rows: Any) -> Floats:
         return self._std(rows) ** 2
 
     def _image(self, E: Floats, rows: Any) -> Floats:
@@ -130,5 +151,5 @@ class DiagonalVariance(Diagonal):
     def _as_std(self, stored: Any) -> Floats:
         return np.sqrt(np.asarray(stored, np.float64))
 
-    def _variances(self, rows: slice) -> Floats:
+    def _variances(self, rows: Any) -> Floats:
         return np.asarray(self.values[rows], np.float64)

@@ -26,6 +26,8 @@ import numpy as np
 from robustsvm.blocks import Floats, rmatvec
 from robustsvm.norms import into_unit_ball
 
+from robustsvm.penalties import Penalty
+
 if TYPE_CHECKING:
     from robustsvm.problem import Problem
 
@@ -114,7 +116,13 @@ def dual_bound(problem: Problem, dual: Dual, constraints: ConstraintTerms | None
     if constraints is not None:
         constraints = constraints.times(_attainable(problem, dual, constraints.slope_b))
     dual = repaired(problem, dual, 0.0 if constraints is None else constraints.slope_b)
-    z = dual_vector(problem, dual)
+    return feasible_bound(problem, dual, dual_vector(problem, dual), constraints)
+
+
+def feasible_bound(
+    problem: Problem, dual: Dual, z: Floats, constraints: ConstraintTerms | None = None
+) -> tuple[float, Dual, Floats]:
+    """`dual_bound` of a dual point that is feasible already and whose vector z is known."""
     gains = problem.weights * dual.a * problem.margin
     gain = float(gains.mean())
     data, spread = problem.column_sizes
@@ -124,13 +132,23 @@ def dual_bound(problem: Problem, dual: Dual, constraints: ConstraintTerms | None
         extra = constraints.constant
         shift = constraints.slope_w - constraints.slope_b * (0.0 if problem.offset is None else problem.offset)
         z, gain, sizes = z - shift, gain + extra, sizes + np.abs(shift)
-    t = problem.penalty.best_scale(gain, z)
-    dual, z, gain = replace(dual, a=t * dual.a, v=t * dual.v), t * z, t * gain
+    gross = float(np.abs(gains).mean()) + abs(extra)
+    bound, t = rounded_down(problem.penalty, gain, gross, z, sizes, len(gains))
+    return bound, replace(dual, a=t * dual.a, v=t * dual.v), t * z
+
+
+def rounded_down(
+    penalty: Penalty, gain: float, gross: float, z: Floats, sizes: Floats, n: int
+) -> tuple[float, float]:
+    """The largest of t gain - R*(t z) over t in [0, 1], less what rounding can have added, and that t.
+
+    `gain` and z are sums of n terms of mean absolute size `gross` and `sizes`.
+    """
+    t = penalty.best_scale(gain, z)
     # Sums of n terms, in whatever order, are off by at most n units of the last place of their absolute terms.
-    unit = 0.5 * float(np.finfo(np.float64).eps) * (len(gains) + len(z) + 16)
-    rounding = unit * t * (float(np.abs(gains).mean()) + abs(extra))
-    rounding += problem.penalty.conjugate_error(z, unit * t * sizes)
-    return max(0.0, gain - problem.penalty.conjugate(z) - rounding), dual, z
+    unit = 0.5 * float(np.finfo(np.float64).eps) * (n + len(z) + 16)
+    rounding = unit * t * gross + penalty.conjugate_error(t * z, unit * t * sizes)
+    return max(0.0, t * gain - penalty.conjugate(t * z) - rounding), t
 
 
 def _attainable(problem: Problem, dual: Dual, balance: float) -> float:

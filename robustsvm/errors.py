@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from robustsvm.solution import Solution
+
 
 class SolverFailedError(RuntimeError):
     """Every solver of the chain failed; the message lists each attempt and what to try."""
@@ -9,6 +14,14 @@ class SolverFailedError(RuntimeError):
 
 class FalseBoundError(AssertionError):
     """A lower bound came out above an objective value: a defect of the library, never of the data."""
+
+
+class SolveInterrupted(KeyboardInterrupt):  # noqa: N818, a KeyboardInterrupt is no error
+    """Ctrl-C during a solve. `solution` is the best point found until then, with its certificate."""
+
+    def __init__(self, solution: Solution) -> None:
+        super().__init__(f"interrupted after {solution.passes:.3g} passes at a gap of {solution.gap:.1e}")
+        self.solution = solution
 
 
 class SolverWarning(UserWarning):

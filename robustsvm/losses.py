@@ -19,6 +19,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from robustsvm.blocks import Floats
+from robustsvm.norms import TINY
 from robustsvm.scalars import as_number
 
 _INV_SQRT_2PI = 1.0 / np.sqrt(2.0 * np.pi)
@@ -30,27 +31,27 @@ def _phi(x: Floats) -> Floats:
         return np.asarray(_INV_SQRT_2PI * np.exp(-0.5 * x**2))
 
 
-def _expected_hinge(m: Floats, s: Floats) -> tuple[Floats, Floats, Floats]:
+def _expected_hinge(m: Floats, s: Floats | float) -> tuple[Floats, Floats, Floats]:
     """E max(0, m + s N(0,1)) and its slopes Phi(m/s), phi(m/s); the hinge where s = 0.
 
     The smoothed losses are this same function at other arguments.
     """
-    m, s = np.broadcast_arrays(np.asarray(m, np.float64), np.asarray(s, np.float64))
-    # Beyond 40 standard deviations the density is zero in double precision and psi is the hinge.
-    certain = s <= np.abs(m) / 40.0
-    with np.errstate(under="ignore"):
-        ratio = m / np.where(certain, 1.0, s)
+    m, s = np.asarray(m, np.float64), np.asarray(s, np.float64)
+    with np.errstate(under="ignore", over="ignore"):
+        # Beyond 40 standard deviations the density is zero in double precision and psi is the hinge.
+        ratio = np.clip(m / np.maximum(s, TINY), -40.0, 40.0)
         # ndtr, not (1 + erf)/2: in the lower tail the latter has no correct digits left.
-        a = np.where(certain, (m > 0).astype(np.float64), ndtr(ratio))
-        v = np.where(certain, 0.0, _phi(ratio))
-        value = np.where(certain, np.maximum(m, 0.0), m * a + s * v)
+        a, v = ndtr(ratio), _phi(ratio)
+        value = m * a + s * v
+    if (s == 0).any():
+        a, v = np.where((s == 0) & (m <= 0), 0.0, a), np.where(s == 0, 0.0, v)
     return np.maximum(value, 0.0), a, v
 
 
 class Loss(ABC):
     """A robust loss psi(m, s), vectorised over samples. Holds scalars only: sets live with the points.
 
-    A new loss says four things: `value`, `slopes`, `smoothed` and `largest_v`.
+    A new loss says five things: `value`, `slopes`, `smoothed`, `curvature` and `largest_v`.
     """
 
     name: ClassVar[str]
@@ -67,6 +68,15 @@ class Loss(ABC):
     @abstractmethod
     def smoothed(self, m: Floats, s: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
         """A smooth psi_mu with psi <= psi_mu <= psi + 0.4 mu, and its slopes, which lie in K."""
+
+    @abstractmethod
+    def curvature(self, m: Floats, s: Floats, mu: float) -> tuple[Floats, Floats]:
+        """(k, r): the Hessian of psi_mu in (m, s) is k [[1, r], [r, r^2]], up to a term that vanishes with mu."""
+
+    @property
+    def steepest(self) -> float:
+        """The largest v in K: how fast psi can rise with the spread."""
+        return float(self.largest_v(np.array([0.5, 1.0])).max())
 
     @abstractmethod
     def largest_v(self, a: Floats) -> Floats:
@@ -105,8 +115,12 @@ class Hinge(Loss):
 
     def smoothed(self, m: Floats, s: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
         """Gaussian smoothing: E max(0, m + mu N(0,1))."""
-        value, a, _ = _expected_hinge(m, np.full_like(np.asarray(m, np.float64), mu))
+        value, a, _ = _expected_hinge(m, mu)
         return value, a, np.zeros_like(a)
+
+    def curvature(self, m: Floats, s: Floats, mu: float) -> tuple[Floats, Floats]:
+        """phi(m/mu)/mu, and nothing in s."""
+        return _phi(m / mu) / mu, np.zeros_like(m)
 
     def largest_v(self, a: Floats) -> Floats:
         """Zero."""
@@ -155,8 +169,12 @@ class WorstCase(Loss):
     def smoothed(self, m: Floats, s: Floats, mu: float) -> tuple[Floats, Floats, Floats]:
         """Gaussian smoothing of the max: E max(0, m + gamma s + mu N(0,1))."""
         excess = np.asarray(m, np.float64) + self.gamma * np.asarray(s, np.float64)
-        value, a, _ = _expected_hinge(excess, np.full_like(excess, mu))
+        value, a, _ = _expected_hinge(excess, mu)
         return value, a, self.gamma * a
+
+    def curvature(self, m: Floats, s: Floats, mu: float) -> tuple[Floats, Floats]:
+        """phi(q/mu)/mu at q = m + gamma s, and gamma."""
+        return _phi((m + self.gamma * s) / mu) / mu, np.full_like(m, self.gamma)
 
     def largest_v(self, a: Floats) -> Floats:
         """Gamma a."""
@@ -201,6 +219,11 @@ class ExpectedHinge(Loss):
         wider = np.hypot(s, mu)
         value, a, v = _expected_hinge(m, wider)
         return value, a, v * (s / np.where(wider > 0, wider, 1.0))
+
+    def curvature(self, m: Floats, s: Floats, mu: float) -> tuple[Floats, Floats]:
+        """phi(tau)/t and -tau s/t, at t = sqrt(s^2 + mu^2) and tau = m/t."""
+        t = np.maximum(np.hypot(s, mu), TINY)
+        return _phi(m / t) / t, -m / t * (s / t)
 
     def largest_v(self, a: Floats) -> Floats:
         """phi(Phi^{-1}(a))."""

@@ -25,24 +25,24 @@ class Factor(Spread):
         super().__init__(n_points, n_features, values, group, scale)
         self.rank = values.shape[2]
 
-    def _project(self, w: Floats, rows: slice) -> Floats:
+    def _project(self, w: Floats, rows: Any) -> Floats:
         F = self._factor(rows)
         k, d, r = F.shape
         if r > FEW_COLUMNS:
             return np.asarray(w @ F)
         return np.asarray(F.reshape(k, d * r) @ np.kron(w[:, None], np.eye(r)))
 
-    def _lift(self, E: Floats, rows: slice) -> Floats:
+    def _lift(self, E: Floats, rows: Any) -> Floats:
         F = self._factor(rows)
         k, d, r = F.shape
         if r > FEW_COLUMNS:
             return np.asarray(F.transpose(1, 0, 2).reshape(d, k * r) @ E.ravel())
         return np.einsum("drr->d", (F.reshape(k, d * r).T @ E).reshape(d, r, r))
 
-    def _factor(self, rows: slice) -> Floats:
+    def _factor(self, rows: Any) -> Floats:
         return np.asarray(self.values[rows], np.float64)
 
-    def _variances(self, rows: slice) -> Floats:
+    def _variances(self, rows: Any) -> Floats:
         return np.asarray((self._factor(rows) ** 2).sum(axis=2))
 
     def columns(self, columns: Any) -> Factor:
@@ -97,17 +97,17 @@ class Full(Factor):
     def _factor(self, rows: Any) -> Floats:
         return np.asarray(self._roots[rows].transpose(0, 2, 1))
 
-    def _project(self, w: Floats, rows: slice) -> Floats:
+    def _project(self, w: Floats, rows: Any) -> Floats:
         R = self._roots[rows]
         return np.asarray((R.reshape(-1, len(w)) @ w).reshape(R.shape[:2]))
 
-    def _lift(self, E: Floats, rows: slice) -> Floats:
+    def _lift(self, E: Floats, rows: Any) -> Floats:
         return np.asarray(E.ravel() @ self._roots[rows].reshape(-1, self.n_features))
 
     def _image(self, E: Floats, rows: Any) -> Floats:
         return np.einsum("krd,kr->kd", self._roots[rows], E)
 
-    def curved(self, W: Floats, atoms: Any = slice(None)) -> Floats:
+    def curved(self, W: Floats, atoms: Any) -> Floats:
         """One product of stacked roots."""
         R = self._roots[atoms].reshape(-1, self.n_features)
         return np.asarray((R * W.reshape(-1, 1)).T @ R)

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Protocol
 
 import numpy as np
 
 from robustsvm.blocks import Floats
+from robustsvm.norms import TINY
 from robustsvm.scalars import as_number
+
+
+class Curvature(Protocol):
+    """A positive semidefinite matrix H, by what can be done with it."""
+
+    def times(self, u: Floats) -> Floats:
+        """H u."""
+
+    def solve(self, theta: float, g: Floats) -> Floats:
+        """(H + theta I)^{-1} g, for theta > 0."""
 
 
 class Penalty(ABC):
@@ -26,8 +38,12 @@ class Penalty(ABC):
         return None
 
     @abstractmethod
-    def prox(self, w: Floats, step: float) -> Floats:
-        """Argmin over u of step R(u) + ||u - w||^2 / 2."""
+    def prox(self, w: Floats, step: float | Floats) -> Floats:
+        """Argmin over u of R(u) + sum_j (u_j - w_j)^2 / (2 step_j): one step for all features, or one each."""
+
+    @abstractmethod
+    def newton_step(self, w: Floats, z: Floats, H: Curvature) -> Floats:
+        """The step d that minimises R(w + d) - z.d + d.H d/2."""
 
     @abstractmethod
     def conjugate(self, z: Floats) -> float:
@@ -69,9 +85,13 @@ class Ridge(Penalty):
         """Lam w."""
         return self.lam * w
 
-    def prox(self, w: Floats, step: float) -> Floats:
+    def prox(self, w: Floats, step: float | Floats) -> Floats:
         """W / (1 + step lam)."""
         return w / (1.0 + step * self.lam)
+
+    def newton_step(self, w: Floats, z: Floats, H: Curvature) -> Floats:
+        """(H + lam I)^{-1} (z - lam w)."""
+        return H.solve(self.lam, z - self.lam * w)
 
     def conjugate(self, z: Floats) -> float:
         """||z||^2 / (2 lam)."""
@@ -123,10 +143,47 @@ class Ball(Penalty):
         """The outward normal, on the sphere."""
         return w if float(np.linalg.norm(w)) >= self.radius * (1.0 - 1e-6) else None
 
-    def prox(self, w: Floats, step: float) -> Floats:
-        """The nearest point of the ball."""
+    def prox(self, w: Floats, step: float | Floats) -> Floats:
+        """The nearest point of the ball; with a step each, w / (1 + theta step) for the theta that ends on it."""
         norm = float(np.linalg.norm(w))
-        return w if norm <= self.radius else w * (self.radius / norm)
+        if norm <= self.radius:
+            return w
+        if np.ndim(step) == 0:
+            return w * (self.radius / norm)
+        low, high = 0.0, 1.0 / float(np.min(step)) * (norm / self.radius)
+        found = w * (self.radius / norm)
+        for _ in range(60):
+            theta = 0.5 * (low + high)
+            found = w / (1.0 + theta * step)
+            size = float(np.linalg.norm(found))
+            low, high = (theta, high) if size > self.radius else (low, theta)
+            if self.radius * (1.0 - 1e-9) <= size <= self.radius:
+                return found
+        return found * min(1.0, self.radius / float(np.linalg.norm(found)))
+
+    def newton_step(self, w: Floats, z: Floats, H: Curvature) -> Floats:
+        """To the point of the ball where the quadratic model is least: (H + theta I) d = z - theta w, theta >= 0."""
+        reach = float(np.linalg.norm(H.times(w) + z))
+        high = 1.01 * reach / self.radius  # here w + d lies inside, since H adds to theta
+        low = 1e-13 * high
+        if reach == 0:
+            return -w
+        inside, outside = (H.solve(theta, z - theta * w) for theta in (high, low))
+        if float(np.linalg.norm(w + outside)) <= self.radius:
+            return outside
+        for _ in range(60):  # 1/|w + d| is nearly linear in theta: false position, kept off the ends
+            ends = [1.0 / max(float(np.linalg.norm(w + d)), TINY) for d in (outside, inside)]
+            share = (1.0 / self.radius - ends[0]) / max(ends[1] - ends[0], TINY)
+            theta = low + float(np.clip(share, 0.02, 0.98)) * (high - low)
+            d = H.solve(theta, z - theta * w)
+            norm = float(np.linalg.norm(w + d))
+            if norm > self.radius:
+                low, outside = theta, d
+                continue
+            high, inside = theta, d
+            if norm >= self.radius * (1.0 - 1e-10):
+                break
+        return inside
 
     def conjugate(self, z: Floats) -> float:
         """Radius ||z||."""

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+import copy
 from typing import Any
 
 import numpy as np
 
 from robustsvm import dual as _dual
 from robustsvm.blocks import Floats, matvec
-from robustsvm.checks import as_floats, as_labels, as_per_sample, as_weights, require_finite
-from robustsvm.columns import ColumnScan, scan_columns
+from robustsvm.checks import as_floats, as_labels, as_per_sample, as_raw_weights, as_weights, require_finite
+from robustsvm.chunks import ChunkedProblem
 from robustsvm.dual import Dual
 from robustsvm.losses import Loss, WorstCase
 from robustsvm.penalties import Penalty, Ridge
 from robustsvm.points import UncertainPoints
 from robustsvm.scalars import as_flag
+from robustsvm.scans import SCANS, Scanned
 
-# How much of double precision's rounding is left in a long double: three digits less on x86, all of it on others.
-LONGER = max(1e-3, 2.0 * float(np.finfo(np.longdouble).eps) / float(np.finfo(np.float64).eps))
-
-
-class Problem:
+class Problem(Scanned):
     r"""A robust SVM as an optimisation problem.
 
     .. math:: P(w, b) = R(w) + \frac1n \sum_i c_i \, \psi(m_i, s_i), \quad
@@ -68,21 +65,70 @@ class Problem:
         fit_intercept: bool = True,
         margin: Any = 1.0,
     ) -> None:
-        self.points = points if isinstance(points, UncertainPoints) else UncertainPoints(points)
-        if not isinstance(loss, Loss):
-            raise TypeError(f"loss must be a Loss such as rs.losses.WorstCase(gamma=1.0), got {loss!r}.")
-        if loss.gaussian_only and self.points.p != 2:
-            raise ValueError(f"{loss!r} reads points as Gaussians: p must be 2, got {self.points.p:g}.")
-        if (lam is None) == (penalty is None):
-            raise ValueError("give one of lam and penalty.")
+        _require_loss(loss)
+        self._set_points(points, loss)
+        self.penalty = _penalty(lam, penalty)
         self.y = as_labels(y, len(self.points))
-        self.loss = loss
-        self.penalty: Penalty = Ridge(lam) if lam is not None else penalty  # type: ignore[assignment]
-        if not isinstance(self.penalty, Penalty):
-            raise TypeError(f"penalty must be a Penalty such as rs.penalties.Ridge(0.01), got {penalty!r}.")
         self.weights = as_weights(sample_weight, self.y)
         self.fit_intercept = as_flag(fit_intercept, "fit_intercept")
         self.margin = np.broadcast_to(as_per_sample(margin, len(self.y), "margin"), self.y.shape)
+
+    @classmethod
+    def from_chunks(
+        cls,
+        chunks: Any,
+        loss: Loss,
+        lam: float | None = None,
+        *,
+        penalty: Penalty | None = None,
+        fit_intercept: bool = True,
+    ) -> ChunkedProblem:
+        """A problem on data that never are in memory at once.
+
+        Parameters
+        ----------
+        chunks : callable
+            Called for every pass; returns a fresh iterator of (points, y) or (points, y, sample_weight), each time
+            over the same data in the same order. An iterator instead of a callable can be read once: one epoch
+            of stochastic steps, and no certificate.
+        loss, lam, penalty, fit_intercept
+            As in `Problem`.
+
+        Returns
+        -------
+        ChunkedProblem
+            What ``rs.solve(..., solver="stochastic")`` takes.
+        """
+        penalty = _penalty(lam, penalty)
+        flag = as_flag(fit_intercept, "fit_intercept")
+        if not callable(chunks) and not hasattr(chunks, "__next__"):
+            raise TypeError(
+                "chunks must be a callable that returns an iterator of (points, y), such as lambda: iter(files); "
+                f"got {type(chunks).__name__}. A list goes in as lambda: iter(the_list)."
+            )
+
+        def make_part(points: Any, y: Any, sample_weight: Any) -> Problem:
+            return cls._part(points, y, loss, penalty, flag, sample_weight)
+
+        _require_loss(loss)
+        return ChunkedProblem(chunks, make_part, loss, penalty, flag)
+
+    @classmethod
+    def _part(cls, points: Any, y: Any, loss: Loss, penalty: Penalty, fit_intercept: bool, weight: Any) -> Problem:
+        """A chunk: one class is enough, and weights stay as they are."""
+        part = cls.__new__(cls)
+        part._set_points(points, loss)
+        part.y = as_labels(y, len(part.points), both=False)
+        part.penalty, part.fit_intercept = penalty, fit_intercept
+        part.weights = as_raw_weights(weight, part.y)
+        part.margin = np.broadcast_to(1.0, part.y.shape)
+        return part
+
+    def _set_points(self, points: Any, loss: Loss) -> None:
+        self.points = points if isinstance(points, UncertainPoints) else UncertainPoints(points)
+        self.loss = loss
+        if loss.gaussian_only and self.points.p != 2:
+            raise ValueError(f"{loss!r} reads points as Gaussians: p must be 2, got {self.points.p:g}.")
 
     def __repr__(self) -> str:
         free = "" if self.fit_intercept else ", no intercept"
@@ -106,17 +152,6 @@ class Problem:
         near = np.dot(self.offset.astype(np.longdouble), w.astype(np.longdouble)) + np.longdouble(b)
         return matvec(self.points.means, w, self.offset) + float(near)
 
-    def margin_rounding(self, w: Floats, b: float) -> tuple[float, float]:
-        """How far rounding can have moved a margin deficit and a spread at (w, b): d-term sums, any order."""
-        data, spread = self.column_maxima
-        unit = 0.5 * float(np.finfo(np.float64).eps) * (len(w) + 8)
-        size = float(data @ np.abs(w)) + float(np.abs(self.margin).max())
-        if self.offset is None:
-            size += abs(b)
-        else:  # the sum of these two large numbers is taken in longer precision, where the machine has one
-            size += LONGER * (float(np.abs(self.offset) @ np.abs(w)) + abs(b))
-        return unit * size, unit * float(spread @ np.abs(w))
-
     def objective(self, w: Any, b: float = 0.0) -> float:
         """P(w, b), rounded up: margins that sums in floating point cannot tell from 0 count as missed by that much.
 
@@ -124,7 +159,10 @@ class Problem:
         of 1e-16 are larger than the penalty, and rounded down they would make a false gap.
         """
         w, b = self.hyperplane(w, b)
-        m, s = self.margins_and_spreads(w, b)
+        return self.objective_at(w, b, *self.margins_and_spreads(w, b))
+
+    def objective_at(self, w: Floats, b: float, m: Floats, s: Floats) -> float:
+        """`objective` where margins and spreads at (w, b) are known."""
         missed, unseen = self.margin_rounding(w, b)
         unseen = 0.0 if self.points.spread.is_zero else unseen
         risk = float(np.mean(self.weights * self.loss.value(m + missed, s + unseen)))
@@ -185,6 +223,23 @@ class Problem:
         toward = self.points.spread.displacements(w, self.points.q)
         return np.asarray(-self.loss.gamma * self.y[:, None] * toward)
 
+    # -- other problems ------------------------------------------------------------------------
+
+    def take(self, rows: Any) -> Problem:
+        """The same problem on some of the samples; their weights are divided by their mean again."""
+        part = copy.copy(self)
+        for name in SCANS:
+            part.__dict__.pop(name, None)
+        part.points, part.y, part.margin = self.points[rows], self.y[rows], self.margin[rows]
+        part.weights = self.weights[rows] / self.weights[rows].mean()
+        return part
+
+    def with_penalty(self, penalty: Penalty) -> Problem:
+        """The same problem with another penalty; the data are shared."""
+        other = copy.copy(self)
+        other.penalty = _penalty(None, penalty)
+        return other
+
     # -- dual ----------------------------------------------------------------------------------
 
     def lower_bound(self, dual: Dual) -> float:
@@ -195,41 +250,6 @@ class Problem:
             if getattr(dual, name) is not None and not np.isfinite(getattr(dual, name)).all():
                 raise ValueError(f"dual.{name} contains NaN or infinity.")
         return _dual.dual_bound(self, dual)[0]
-
-    @cached_property
-    def columns(self) -> ColumnScan:
-        """Sums over the means, less `offset`."""
-        scan = self._scan
-        return scan if self.offset is None else scan_columns(self.points.means, self.offset)
-
-    @cached_property
-    def column_sizes(self) -> tuple[Floats, Floats]:
-        """How large the terms x_i and A_i e_i of the dual vector are, column by column: for rounding bounds."""
-        largest, spread = float(self.weights.max()), self.points.spread
-        variances = spread.mean_variances() * max(1, spread.rank)
-        return largest * self.columns.sizes, largest * np.sqrt(variances)
-
-    @cached_property
-    def column_maxima(self) -> tuple[Floats, Floats]:
-        """The largest |x_ij| (less `offset`) and the largest standard deviation times sqrt(rank), column by column."""
-        spread = self.points.spread
-        return self.columns.largest, spread.largest_deviations() * np.sqrt(max(1, spread.rank))
-
-    @cached_property
-    def offset(self) -> Floats | None:
-        """Column means, where the data lie so far from the origin that sums lose digits; else None.
-
-        With an intercept the dual vector is a sum with balanced signs, so a common offset of the means
-        drops out of it; taken off before the sum, its rounding does too. Costs a copy of each block.
-        """
-        if not self.fit_intercept or hasattr(self.points.means, "indptr"):
-            return None
-        centre = self._scan.means
-        return centre if (centre**2 > 1e4 * self._scan.variances).any() else None
-
-    @cached_property
-    def _scan(self) -> ColumnScan:
-        return scan_columns(self.points.means)
 
     # -- input ---------------------------------------------------------------------------------
 
@@ -248,3 +268,18 @@ class Problem:
         if not self.fit_intercept and offset.item() != 0.0:
             raise ValueError(f"b must be 0: the problem has no intercept, got {offset.item():g}.")
         return w, float(offset.item())
+
+
+def _require_loss(loss: Any) -> None:
+    if not isinstance(loss, Loss):
+        raise TypeError(f"loss must be a Loss such as rs.losses.WorstCase(gamma=1.0), got {loss!r}.")
+
+
+def _penalty(lam: float | None, penalty: Penalty | None) -> Penalty:
+    if (lam is None) == (penalty is None):
+        raise ValueError("give one of lam and penalty.")
+    if lam is not None:
+        return Ridge(lam)
+    if not isinstance(penalty, Penalty):
+        raise TypeError(f"penalty must be a Penalty such as rs.penalties.Ridge(0.01), got {penalty!r}.")
+    return penalty

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
@@ -160,10 +161,13 @@ class Solution:
 
 def installed_versions(*packages: str) -> dict[str, str]:
     """Versions of Python and of those `packages` that are installed."""
-    found = {"python": platform.python_version()}
-    for package in packages:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+    found = {package: _installed_version(package) for package in packages}
+    return {"python": platform.python_version(), **{name: v for name, v in found.items() if v is not None}}
+
+
+@cache
+def _installed_version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

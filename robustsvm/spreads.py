@@ -48,16 +48,16 @@ class Certain(Spread):
         """Nothing to sum."""
         return np.zeros(1)
 
-    def _project(self, w: Floats, rows: slice) -> Floats:
+    def _project(self, w: Floats, rows: Any) -> Floats:
         return np.zeros((1, 0))
 
-    def _lift(self, E: Floats, rows: slice) -> Floats:
+    def _lift(self, E: Floats, rows: Any) -> Floats:
         return np.zeros(self.n_features)
 
-    def _factor(self, rows: slice) -> Floats:
+    def _factor(self, rows: Any) -> Floats:
         return np.zeros((1, self.n_features, 0))
 
-    def _variances(self, rows: slice) -> Floats:
+    def _variances(self, rows: Any) -> Floats:
         return np.zeros((1, self.n_features))
 
     def scaled(self, radius: Any) -> Certain:

@@ -13,8 +13,22 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "robustsvm"
 
 # From the ground up: a module imports only from what stands before it.
-GROUND = ["errors", "scalars", "blocks", "columns", "norms", "atoms", "diagonals", "matrices", "spreads", "checks", "indexing", "points", "hyperplanes"]
-MATHEMATICS = ["losses", "penalties", "dual", "problem", "solution", "kinks", "newton"]
+GROUND = [
+    "errors",
+    "scalars",
+    "blocks",
+    "columns",
+    "norms",
+    "atoms",
+    "diagonals",
+    "matrices",
+    "spreads",
+    "checks",
+    "indexing",
+    "points",
+    "hyperplanes",
+]
+MATHEMATICS = ["losses", "penalties", "dual", "chunks", "scans", "problem", "solution", "kinks", "newton", "smoothing", "curvature", "survey"]
 FORMULATIONS = [
     *(
         f"formulations.{name}"
@@ -27,7 +41,7 @@ LAYERS = [
     *GROUND,
     *MATHEMATICS,
     *FORMULATIONS,
-    "solvers.exact",
+    *(f"solvers.{name}" for name in ("exact", "progress", "books", "batch", "minibatch", "stochastic")),
     "solvers",
     "certification",
     "metrics",

@@ -1,0 +1,157 @@
+r"""Second derivatives of a smoothed problem, from the few samples that carry them.
+
+With k, r the curvature of a sample's loss and e, D, c that of its norm, the Hessian of the risk is
+
+.. math:: \frac1n \sum_i c_i k_i h_i h_i^\top + \frac1n \sum_i c_i v_i \rho_i
+          B (\operatorname{diag} D - c\, e e^\top) B^\top, \qquad h_i = r_i A_i e_i - y_i x_i .
+
+Only samples near the kink have k > 0, and fewer the less the smoothing. Where there are still more than a
+budget allows, they are drawn in proportion to their weights (systematic sampling, seeded): Newton's
+steps then contract by about the square root of features over samples, which is all they are asked to do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from robustsvm.blocks import Floats, dense, matvec, rmatvec
+from robustsvm.norms import TINY, norm_curvature, smoothed_directions
+from robustsvm.smoothing import View
+
+DENSE_FEATURES = 2000  # up to here the Hessian is a matrix; beyond, a product with vectors
+GRAM_COST = 1.0 / 40.0  # passes that a Gram matrix of all samples costs per feature (measured)
+
+
+def drawn(weights: Floats, budget: int, rng: np.random.Generator) -> tuple[Any, Floats]:
+    """Indices and weights that stand for `weights` in a sum: all that count, or a systematic sample of them."""
+    active = np.flatnonzero(weights > 1e-12 * float(weights.max(initial=0.0)))
+    if len(active) <= budget:
+        return active, weights[active]
+    total = np.cumsum(weights)
+    ticks = (np.arange(budget) + rng.random()) * (total[-1] / budget)
+    index, times = np.unique(np.searchsorted(total, ticks).clip(0, len(weights) - 1), return_counts=True)
+    return index, times * (total[-1] / budget)
+
+
+class RiskCurvature:
+    """The Hessian of the smoothed risk in w, its intercept minimised out.
+
+    Parameters
+    ----------
+    view : View
+        Where it is taken.
+    budget : int
+        How many samples, and how many atoms of the spread, it may be made of.
+    rng : Generator
+        Draws them.
+    """
+
+    def __init__(self, view: View, budget: int, rng: np.random.Generator) -> None:
+        problem = view.problem
+        self.w, self.q, self.nu, self.spread = view.w, problem.points.q, view.nu, problem.points.spread
+        k, r = problem.loss.curvature(view.m, view.s, view.mu)
+        share = problem.weights / len(problem.y)
+        rows, self.k = drawn(share * k, budget, rng)
+        omega = np.zeros(0) if self.spread.is_zero else self.spread.gather(share * view.v)
+        self.atoms, self.omega = drawn(omega, budget, rng)
+        self.X, self.y, self.r = problem.points.means[rows], problem.y[rows], r[rows]
+        self.offset = problem.offset
+        self.radii, self.atom_of = self.spread.radii()[rows], self.spread.atom_of()[rows]
+        self.fit_intercept = problem.fit_intercept and float(self.k.sum()) > 0
+        self.d = len(self.w)
+        self.passes = len(rows) / len(problem.y) + len(self.atoms) / self.spread.n_atoms
+        self.passes *= 0.5 * GRAM_COST * self.d if self.d <= DENSE_FEATURES else 1.0
+        self.H: Floats | None = None
+        self.tie: Floats | None = None
+        if self.d <= DENSE_FEATURES:
+            self.H, self.tie = self._matrix()
+
+    def _matrix(self) -> tuple[Floats, Floats]:
+        root = np.sqrt(self.k)
+        h = dense(self.X) if self.offset is None else dense(self.X) - self.offset
+        h *= (-self.y * root)[:, None]  # rows drawn for this: a copy of ours
+        if self.r.any():
+            used, inverse = np.unique(self.atom_of, return_inverse=True)
+            images = self.spread.images(self.w, self.q, self.nu, used)
+            images = images if len(used) == len(root) else images[inverse]
+            images *= (self.r * self.radii * root)[:, None]
+            h += images
+        H, tie = h.T @ h, h.T @ (-self.y * root)
+        if self.fit_intercept:
+            H -= np.outer(tie, tie) / self.k.sum()
+        if len(self.atoms):
+            H += self.spread.norm_hessian(self.w, self.q, self.nu, self.atoms, self.omega)
+        return H, tie
+
+    def intercept_step(self, step: Floats) -> float:
+        """How b follows when w takes `step`, to first order."""
+        if not self.fit_intercept or self.tie is None:
+            return 0.0
+        shift = 0.0 if self.offset is None else -float(self.offset @ step)
+        return shift - float(self.tie @ step) / float(self.k.sum())
+
+    def times(self, u: Floats) -> Floats:
+        """H u."""
+        if self.H is not None:
+            return np.asarray(self.H @ u)
+        along = -self.y * matvec(self.X, u)
+        if self.offset is not None:
+            along += self.y * float(self.offset @ u)
+        if self.r.any():
+            used, inverse = np.unique(self.atom_of, return_inverse=True)
+            reach = self.r * self.radii
+            E = smoothed_directions(self.spread._project(self.w, used), self.q, self.nu)
+            along += reach * np.einsum("kr,kr->k", E, self.spread._project(u, used))[inverse]
+        weighted = self.k * along
+        if self.fit_intercept:
+            weighted -= self.k * self.y * (float(weighted @ self.y) / float(self.k.sum()))
+        out = rmatvec(self.X, -self.y * weighted)
+        if self.offset is not None:
+            out += self.offset * float(self.y @ weighted)
+        if self.r.any():
+            onto = np.bincount(inverse, reach * weighted, minlength=len(used))
+            out += self.spread._lift(onto[:, None] * E, used)
+        if len(self.atoms):
+            P = self.spread._project(u, self.atoms)
+            E, D, c = norm_curvature(self.spread._project(self.w, self.atoms), self.q, self.nu)
+            bent = D * P - (c * np.einsum("kr,kr->k", E, P))[:, None] * E
+            out += self.spread._lift(self.omega[:, None] * bent, self.atoms)
+        return out
+
+    def solve(self, theta: float, g: Floats) -> Floats:
+        """(H + theta I)^{-1} g, by Cholesky or by conjugate gradients."""
+        if self.H is not None:
+            return solve_scaled(self.H + theta * np.eye(self.d), g)
+        return _conjugate_gradients(lambda u: self.times(u) + theta * u, g)
+
+
+def solve_scaled(H: Floats, g: Floats) -> Floats:
+    """H^{-1} g for a positive definite H, whatever the units of its rows; nearly so where rounding left it singular."""
+    scale = 1.0 / np.sqrt(np.maximum(np.einsum("ii->i", H), TINY))
+    scaled = H * scale[:, None] * scale
+    for jitter in (0.0, 1e-15, 1e-13, 1e-11, 1e-9):
+        try:
+            factor = cho_factor(scaled + jitter * len(g) * np.eye(len(g)), lower=True)
+        except LinAlgError:
+            continue
+        return np.asarray(scale * cho_solve(factor, scale * g))
+    return np.asarray(scale * np.linalg.lstsq(scaled, scale * g, rcond=1e-8)[0])
+
+
+def _conjugate_gradients(product: Any, g: Floats, most: int = 60, rtol: float = 0.05) -> Floats:
+    """A truncated solve: any of its iterates is a descent direction."""
+    u, residual = np.zeros_like(g), g.copy()
+    direction, square = residual.copy(), float(residual @ residual)
+    stop = rtol**2 * square
+    for _ in range(most):
+        if square <= stop or square == 0:
+            break
+        image = product(direction)
+        step = square / float(direction @ image)
+        u, residual = u + step * direction, residual - step * image
+        last, square = square, float(residual @ residual)
+        direction = residual + (square / last) * direction
+    return u

@@ -1,0 +1,189 @@
+r"""The stochastic path: minibatch proximal gradient steps with variance reduction.
+
+Two epochs of plain steps, then rounds. Each round takes a survey of all data (one epoch: the gradient, objective
+and lower bound at the current point) and goes through them once more in minibatches,
+
+.. math:: w \leftarrow \operatorname{prox}_{\eta R}\bigl(w + \eta\,(g_B(w) - g_B(\tilde w) + g(\tilde w))\bigr),
+
+g minus the gradient of the smoothed risk (the forward step on the loss), the prox the backward step on the
+penalty, w~ the point of the survey [1]_. The mean of the second half of the iterates is the next point.
+
+Nothing is left to tune. Features are centred and their steps scaled by their variances. The step is
+
+.. math:: \eta = \frac{1/2}{\lambda_{\max} \bar k + \rho\, \overline{k^2} / (\bar k B)},
+
+with k the curvatures of the losses in the last survey, rho the mean square length of a scaled row and B the size
+of a minibatch: the first term is the full gradient's, the second the noise's. Where a round ends higher than it
+began, its result is dropped and the steps are halved. The smoothing falls from round to round, slower where
+it is not what keeps the gap open.
+
+References
+----------
+.. [1] Xiao and Zhang, A proximal stochastic gradient method with progressive variance reduction,
+   SIAM Journal on Optimization 24, 2014.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robustsvm.blocks import Floats, dense
+from robustsvm.chunks import ChunkedProblem
+from robustsvm.problem import Problem
+from robustsvm.solution import Solution
+from robustsvm.solvers.books import Callback, Proposal, Proposals, as_options, keep_books
+from robustsvm.solvers.minibatch import Minibatch, shuffled
+from robustsvm.survey import MemoryData, StreamData, Survey
+
+FIRST_MU, START_MU = 0.1, 0.5  # margins: of the first survey, and of the plain steps before it
+FALL, SLOW_FALL = 0.6, 0.9  # of mu, from round to round
+SMALLEST_STEP = 1e-6  # of the proposed one, before the solver gives up
+
+Data = MemoryData | StreamData
+
+
+def solve_stochastic(
+    problem: Problem | ChunkedProblem,
+    *,
+    tol: float = 1e-2,
+    max_passes: float | None = None,
+    warm_start: Any = None,
+    callback: Callback | None = None,
+    verbose: int = 0,
+    random_state: Any = None,
+    batch_size: int = 128,
+) -> Solution:
+    """Minimise `problem` by minibatches; see the module for the method."""
+    if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
+        raise ValueError(f"batch_size must be a whole number of at least 1, got {batch_size!r}.")
+    rng = np.random.default_rng(random_state)
+    data: Data = StreamData(problem) if isinstance(problem, ChunkedProblem) else MemoryData(problem)
+    tol, limit, start = as_options(data.d, data.fit_intercept, tol, max_passes, warm_start, callback, most=100.0)
+    proposals = stochastic_rounds(data, start, int(batch_size), rng)
+    return keep_books(
+        "stochastic", (data.n, data.d), proposals, tol=tol, max_passes=limit, callback=callback, verbose=verbose
+    )
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Where the features lie and how long their steps may be.
+
+    Attributes
+    ----------
+    centre : (d,) array
+        Taken off the means, in effect: steps move b along so that f(centre) changes as b does alone.
+    metric : (d,) array
+        One over the mean square of each centred feature.
+    largest : float
+        Largest eigenvalue of the scaled rows' second moments, intercept included.
+    length : float
+        Mean square length of a scaled row, weighted towards the long ones.
+    """
+
+    centre: Floats
+    metric: Floats
+    largest: float
+    length: float
+
+
+def scaling_of(data: Data, rng: np.random.Generator) -> Scaling:
+    """The scaling of the features, from column sums and a look at some rows."""
+    centre = data.columns.means if data.centred else np.zeros(data.d)
+    squares = data.columns.variances if data.centred else data.columns.squares / data.n
+    floor = 1e-12 * max(float(squares.max()), 1e-300)
+    metric = 1.0 / np.maximum(squares, floor)
+    part = next(iter(data.parts()))
+    rows = rng.permutation(len(part.y))[:2000]
+    scaled = (dense(part.points.means[np.sort(rows)]) - centre) * np.sqrt(metric)
+    lengths = np.einsum("ij,ij->i", scaled, scaled) + 1.0
+    u = rng.standard_normal(data.d)
+    for _ in range(20):
+        u = scaled.T @ (scaled @ (u / max(float(np.linalg.norm(u)), 1e-300))) / len(scaled)
+    largest = float(np.linalg.norm(u)) + 1.0
+    return Scaling(centre, metric, largest, float((lengths**2).mean() / lengths.mean()))
+
+
+def minibatches(data: Data, size: int, rng: np.random.Generator) -> Iterator[tuple[Minibatch, Any]]:
+    """Each sample once, with its number in the order of surveys; streams are shuffled within chunks."""
+    start = 0
+    for part in data.parts():
+        for rows in shuffled(len(part.y), size, rng):
+            yield Minibatch(part, rows), start + rows
+        start += len(part.y)
+
+
+def epoch(
+    data: Data,
+    w: Floats,
+    b: float,
+    mu: float,
+    step: float,
+    scaling: Scaling,
+    size: int,
+    rng: np.random.Generator,
+    anchor: Survey | None = None,
+    decay: float = 0.0,
+) -> tuple[Floats, float]:
+    """One epoch of proximal steps; with an `anchor` they are variance reduced. The mean of the second half."""
+    centre, penalty, share = scaling.centre, data.penalty, data.mass / data.n
+    offset = b + float(centre @ w)  # the decision at the centre moves on its own
+    total_w, total_offset, count = np.zeros_like(w), 0.0, 0
+    seen, nu = 0, data.nu(mu)
+    for number, (batch, at) in enumerate(minibatches(data, size, rng)):
+        slopes = batch.slopes(w, offset - float(centre @ w), mu, nu)
+        if anchor is None:
+            pull, pull_b = batch.difference((*slopes, w), None, nu)
+        else:
+            pull, pull_b = batch.difference((*slopes, w), (anchor.a[at], anchor.v[at], anchor.w), nu)
+        pull, pull_b = pull / share, pull_b / share
+        if anchor is not None:
+            pull, pull_b = pull + anchor.pull_w, pull_b + anchor.pull_b
+        eta = step / (1.0 + decay * number)
+        steps = eta * scaling.metric
+        w = penalty.prox(w + steps * (pull - centre * pull_b), steps)
+        offset += eta * pull_b
+        seen += len(at)
+        if 2 * seen >= data.n:
+            total_w, total_offset, count = total_w + w, total_offset + offset, count + 1
+    w, offset = total_w / count, total_offset / count
+    return w, (offset - float(centre @ w)) if data.fit_intercept else 0.0
+
+
+def stochastic_rounds(
+    data: Data, start: tuple[Floats, float] | None, size: int, rng: np.random.Generator
+) -> Proposals:
+    """Proposals of the stochastic solver, one per survey."""
+    scaling = scaling_of(data, rng)
+    size = min(size, max(1, data.n // 8))
+    cost = 1.0 if isinstance(data, StreamData) else 0.5  # the scan
+    if start is None:
+        bend = 0.4 / START_MU
+        step = 0.5 / (bend * (scaling.largest + scaling.length / size))
+        w, b = np.zeros(data.d), 0.0
+        for shorter in (1.0, 0.1):  # two epochs, so that surveys never are more than half of all visits
+            w, b = epoch(data, w, b, START_MU, shorter * step, scaling, size, rng, decay=0.01 * shorter)
+            cost += 1.0
+    else:
+        w, b = data.penalty.prox(start[0], 0.0), start[1]
+    mu, factor = FIRST_MU, 0.5
+    last: Survey | None = None
+    while factor > 0.5 * SMALLEST_STEP:
+        survey = data.survey(w, b, mu)
+        yield Proposal(w, survey.b, survey.objective, survey.bound, survey.dual, cost + 1.0)
+        if last is not None and not survey.value <= last.value + abs(last.value) * 1e-12:
+            factor, survey, cost = 0.5 * factor, last, 0.0  # back, with shorter steps
+        else:
+            mu = _next_mu(survey)
+            last = survey
+        step = factor / (survey.bend * scaling.largest + survey.peak * scaling.length / size + 1e-300)
+        w, b = epoch(data, survey.w, survey.b, survey.mu, step, scaling, size, rng, anchor=survey)
+        cost = 1.0
+
+
+def _next_mu(survey: Survey) -> float:
+    return survey.mu * (FALL if survey.slope_part <= 2.0 * survey.smoothing_part else SLOW_FALL)
