@@ -20,7 +20,19 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 # Loaded on first use (PEP 562), so that importing robustsvm loads neither cvxpy nor scikit-learn.
-_MODULES = ("errors", "formulations", "losses", "metrics", "penalties", "plotting", "solvers", "spreads")
+_MODULES = (
+    "datasets",
+    "errors",
+    "formulations",
+    "losses",
+    "metrics",
+    "penalties",
+    "plotting",
+    "solvers",
+    "spreads",
+    "testing",
+    "uncertainty",
+)
 _NAMES = {
     "Certificate": "solution",
     "Dual": "dual",
@@ -29,17 +41,31 @@ _NAMES = {
     "UncertainPoints": "points",
     "certify": "certification",
     "load": "io",
+    "path": "regularisation",
     "save": "io",
     "solve": "solvers",
 }
 
 if TYPE_CHECKING:
-    from robustsvm import errors, formulations, losses, metrics, penalties, plotting, solvers, spreads
+    from robustsvm import (
+        datasets,
+        errors,
+        formulations,
+        losses,
+        metrics,
+        penalties,
+        plotting,
+        solvers,
+        spreads,
+        testing,
+        uncertainty,
+    )
     from robustsvm.certification import certify
     from robustsvm.dual import Dual
     from robustsvm.io import load, save
     from robustsvm.points import UncertainPoints
     from robustsvm.problem import Problem
+    from robustsvm.regularisation import path
     from robustsvm.solution import Certificate, Solution
     from robustsvm.solvers import solve
 
@@ -50,17 +76,21 @@ __all__ = [
     "Solution",
     "UncertainPoints",
     "certify",
+    "datasets",
     "errors",
     "formulations",
     "load",
     "losses",
     "metrics",
+    "path",
     "penalties",
     "plotting",
     "save",
     "solve",
     "solvers",
     "spreads",
+    "testing",
+    "uncertainty",
 ]
 
 

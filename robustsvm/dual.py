@@ -25,7 +25,6 @@ import numpy as np
 
 from robustsvm.blocks import Floats, rmatvec
 from robustsvm.norms import into_unit_ball
-
 from robustsvm.penalties import Penalty
 
 if TYPE_CHECKING:
@@ -137,9 +136,7 @@ def feasible_bound(
     return bound, replace(dual, a=t * dual.a, v=t * dual.v), t * z
 
 
-def rounded_down(
-    penalty: Penalty, gain: float, gross: float, z: Floats, sizes: Floats, n: int
-) -> tuple[float, float]:
+def rounded_down(penalty: Penalty, gain: float, gross: float, z: Floats, sizes: Floats, n: int) -> tuple[float, float]:
     """The largest of t gain - R*(t z) over t in [0, 1], less what rounding can have added, and that t.
 
     `gain` and z are sums of n terms of mean absolute size `gross` and `sizes`.

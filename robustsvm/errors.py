@@ -16,7 +16,7 @@ class FalseBoundError(AssertionError):
     """A lower bound came out above an objective value: a defect of the library, never of the data."""
 
 
-class SolveInterrupted(KeyboardInterrupt):  # noqa: N818, a KeyboardInterrupt is no error
+class SolveInterrupted(KeyboardInterrupt):
     """Ctrl-C during a solve. `solution` is the best point found until then, with its certificate."""
 
     def __init__(self, solution: Solution) -> None:

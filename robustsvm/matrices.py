@@ -10,7 +10,6 @@ import numpy as np
 from robustsvm.atoms import Spread
 from robustsvm.blocks import Floats
 
-
 FEW_COLUMNS = 4  # up to here one product of matrices, r times too large, beats many small ones
 
 
@@ -61,7 +60,7 @@ def correlation_form(covs: Floats) -> tuple[Floats, Floats]:
 def _upper_roots(correlations: Floats) -> Floats:
     """R with C = R^T R for each matrix: Cholesky's, or the symmetric one where C is singular."""
     try:
-        return np.linalg.cholesky(correlations, upper=True)
+        return np.asarray(np.linalg.cholesky(correlations, upper=True), np.float64)
     except np.linalg.LinAlgError:
         if len(correlations) > 1:  # which of them it was decides each matrix by itself, whatever its neighbours
             half = len(correlations) // 2

@@ -18,6 +18,7 @@ from robustsvm.points import UncertainPoints
 from robustsvm.scalars import as_flag
 from robustsvm.scans import SCANS, Scanned
 
+
 class Problem(Scanned):
     r"""A robust SVM as an optimisation problem.
 

@@ -68,7 +68,7 @@ class Certificate:
     gap : float
         `relative_gap` of the two.
     source : str
-        Where the bound came from: "dual" (given by the caller), "slopes", "kinks", "exact", or "none".
+        Where the bound came from: "dual" (given by the caller), "slopes", "kinks", "exact", "batch", or "none".
     passes : float
         Passes over the data that it took; a cone solver's work is not counted in passes.
     dual : Dual or None
@@ -101,7 +101,7 @@ class Solution:
     objective, lower_bound, gap : float
         P(w, b), a bound below the optimum, and their relative gap, all recomputed from the problem.
     status : str
-        "optimal" (gap <= tol) or "tolerance_not_reached".
+        "optimal" (gap <= tol), "tolerance_not_reached", "pass_limit" or "interrupted".
     solver, cvxpy_solver : str, str or None
         Which path found it, and which cone solver when that path was "exact".
     passes, seconds : float
@@ -114,6 +114,8 @@ class Solution:
         Versions of the packages that took part.
     attempts : tuple of str
         One line per solver tried, with what became of it.
+    reason : str
+        Which solver was chosen and why, with the estimate it was chosen by.
     violation : float
         By how much (w, b) breaks constraints of the user's own; 0 where there are none. Where it is not 0
         the objective can lie a little below the constrained optimum, and the bound is cut to it.
@@ -133,6 +135,7 @@ class Solution:
     versions: dict[str, str] = field(default_factory=dict, repr=False)
     attempts: tuple[str, ...] = ()
     violation: float = 0.0
+    reason: str = ""
 
     @property
     def gap(self) -> float:

@@ -166,7 +166,7 @@ MISTAKES = {
         lambda: worst_case().solve("CLARABELLA"), ValueError, "'CLARABELLA' is not a solver.*installed"),
     "solver by the wrong name": (lambda: worst_case().solve(solver="ECOS"), TypeError, "cvxpy_solver='ECOS'"),
     "unknown option": (lambda: worst_case().solve(max_iters_typo=3), TypeError, "did not take.*max_iters_typo"),
-    "option of another path": (lambda: rs.solve(problem(), max_passes=3), TypeError, "max_passes means nothing"),
+    "option of another path": (lambda: rs.solve(problem(), "exact", max_passes=3), TypeError, "max_passes means"),
     "solve points": (lambda: rs.solve(POINTS), TypeError, "solve takes a Problem, got UncertainPoints"),
     "constraint a list": (lambda: worst_case().subject_to([True]), TypeError, "subject_to takes CVXPY constraints"),
     # -- certify

@@ -28,7 +28,20 @@ GROUND = [
     "points",
     "hyperplanes",
 ]
-MATHEMATICS = ["losses", "penalties", "dual", "chunks", "scans", "problem", "solution", "kinks", "newton", "smoothing", "curvature", "survey"]
+MATHEMATICS = [
+    "losses",
+    "penalties",
+    "dual",
+    "chunks",
+    "scans",
+    "problem",
+    "solution",
+    "kinks",
+    "newton",
+    "smoothing",
+    "curvature",
+    "survey",
+]
 FORMULATIONS = [
     *(
         f"formulations.{name}"
@@ -41,10 +54,28 @@ LAYERS = [
     *GROUND,
     *MATHEMATICS,
     *FORMULATIONS,
-    *(f"solvers.{name}" for name in ("exact", "progress", "books", "batch", "minibatch", "stochastic")),
+    *(
+        f"solvers.{name}"
+        for name in (
+            "exact",
+            "progress",
+            "books",
+            "batch",
+            "minibatch",
+            "steps",
+            "one_shot",
+            "stochastic",
+            "classic",
+            "choice",
+        )
+    ),
     "solvers",
     "certification",
+    "regularisation",
     "metrics",
+    "uncertainty",
+    "datasets",
+    "testing",
     "io",
     "plotting",
 ]

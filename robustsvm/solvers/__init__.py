@@ -1,34 +1,80 @@
-"""Solvers: `solve` takes a Problem to a certified Solution."""
+"""Solvers: `solve` takes a problem to a certified Solution."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from inspect import signature
 from typing import Any
 
+from robustsvm.chunks import ChunkedProblem
+from robustsvm.errors import SolverFailedError, SolverWarning
 from robustsvm.problem import Problem
 from robustsvm.solution import Solution
+from robustsvm.solvers.batch import solve_batch
+from robustsvm.solvers.choice import choose
+from robustsvm.solvers.classic import solve_pegasos, solve_subgradient
 from robustsvm.solvers.exact import solve_exact
+from robustsvm.solvers.stochastic import solve_stochastic
 
-SOLVERS = {"exact": solve_exact}
+SOLVERS: dict[str, Callable[..., Solution]] = {
+    "exact": solve_exact,
+    "batch": solve_batch,
+    "stochastic": solve_stochastic,
+    "pegasos": solve_pegasos,
+    "subgradient": solve_subgradient,
+}
 
 
-def solve(problem: Problem, solver: str = "auto", *, tol: float = 1e-6, **params: Any) -> Solution:
+def solve(
+    problem: Problem | ChunkedProblem,
+    solver: str = "auto",
+    *,
+    tol: float = 1e-6,
+    max_passes: float | None = None,
+    warm_start: Any = None,
+    callback: Callable[[Solution], Any] | None = None,
+    verbose: int = 0,
+    random_state: Any = None,
+    **params: Any,
+) -> Solution:
     """Minimise the objective of `problem` and prove how close the answer is.
 
     Parameters
     ----------
-    problem : Problem
+    problem : Problem or ChunkedProblem
         What to minimise.
-    solver : {"auto", "exact"}
-        "exact": a cone program through CVXPY; ``cvxpy_solver="ECOS"`` and the like choose which
-        cone solver. "auto" chooses for you.
+    solver : {"auto", "exact", "batch", "stochastic", "pegasos", "subgradient"}
+        "exact": a cone program through CVXPY; ``cvxpy_solver="ECOS"`` and the like choose which cone solver.
+        "batch": Newton's method on smoothed losses, full passes over data in memory. "stochastic": minibatches
+        with variance reduction, for data in memory and for streams. "pegasos" and "subgradient": for comparison.
+        "auto": exact for small problems, batch for larger ones, stochastic for streams; ``Solution.reason``
+        says which and why.
     tol : float
-        Relative duality gap at which the solution is called optimal.
+        Relative duality gap at which the solution is called optimal; nothing else ends a solve well.
+    max_passes : float, optional
+        Passes over the data after which to give up: 500 for batch, 100 for stochastic by default.
+    warm_start : Solution, (w, b) or fitted linear model, optional
+        Where to start.
+    callback : callable, optional
+        Called after each step with the Solution so far; a true result ends the solve.
+    verbose : int
+        1 draws a progress bar (tqdm's: ``pip install "robustsvm[progress]"``).
+    random_state : int or Generator, optional
+        Seed of the stochastic solvers.
     **params
-        Options of the solver.
+        Options of the solver: ``batch_size`` of stochastic and pegasos, ``step`` of pegasos, CVXPY's of exact.
 
     Returns
     -------
     Solution
+
+    Raises
+    ------
+    SolveInterrupted
+        On Ctrl-C; a KeyboardInterrupt whose ``solution`` is the best so far. (The exact solver cannot be
+        asked for one.)
 
     Examples
     --------
@@ -38,10 +84,43 @@ def solve(problem: Problem, solver: str = "auto", *, tol: float = 1e-6, **params
     >>> solution = rs.solve(problem)
     >>> round(solution.objective, 4), solution.gap < 1e-6, solution.solver
     (0.2, True, 'exact')
+    >>> again = rs.solve(problem, solver="batch", tol=1e-4)
+    >>> abs(again.objective - solution.objective) < 1e-4, again.gap <= 1e-4
+    (True, True)
     """
-    if not isinstance(problem, Problem):
+    if not isinstance(problem, (Problem, ChunkedProblem)):
         raise TypeError(f"solve takes a Problem, got {type(problem).__name__}; a formulation has its own .solve().")
     if not isinstance(solver, str) or solver not in ("auto", *SOLVERS):
         names = ", ".join(["auto", *SOLVERS])
         raise ValueError(f'solver must be one of {names}, got {solver!r}; cvxpy_solver="ECOS" chooses a cone solver.')
-    return SOLVERS["exact" if solver == "auto" else solver](problem, tol=tol, **params)
+    given = {"max_passes": max_passes, "warm_start": warm_start, "callback": callback, "verbose": verbose or None}
+    params |= {key: value for key, value in given.items() if value is not None}
+    if solver == "auto" and "cvxpy_solver" in params:
+        name, reason = "exact", "exact: cvxpy_solver asks for a cone program"
+    elif solver == "auto":
+        name, reason = choose(problem, bool({"max_passes", "warm_start", "callback"} & set(params)))
+    else:
+        name, reason = solver, f"{solver}: asked for"
+    if isinstance(problem, ChunkedProblem) and name != "stochastic":
+        raise TypeError(f'a stream can be solved by solver="stochastic" only, not "{name}": the others need all data.')
+    run, known = SOLVERS[name], signature(SOLVERS[name]).parameters
+    if "random_state" in known:  # the others are deterministic, whatever the seed
+        params["random_state"] = random_state
+    unknown = [key for key in params if key not in known]
+    if name != "exact" and unknown:
+        raise TypeError(f'{unknown[0]} means nothing to solver="{name}"; leave it out.')
+    found = replace(run(problem, tol=tol, **params), reason=reason)
+    if solver == "auto" and name == "batch" and found.status == "tolerance_not_reached":
+        return _rescued(problem, found, tol)
+    return found
+
+
+def _rescued(problem: Any, found: Solution, tol: float) -> Solution:
+    """The batch solver's answer where it fell short, or that of a cone program where it is better."""
+    try:
+        exact = solve_exact(problem, tol=tol)
+    except (SolverFailedError, MemoryError) as error:
+        warnings.warn(f"batch stopped at a gap of {found.gap:.1e}, and the exact solver: {error}", SolverWarning, 3)
+        return found
+    reason = f"{found.reason}; it stopped at a gap of {found.gap:.1e}, so the cone program was solved after all"
+    return replace(exact, reason=reason) if exact.gap < found.gap else found

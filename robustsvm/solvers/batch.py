@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from robustsvm.blocks import Floats
 from robustsvm.curvature import RiskCurvature
 from robustsvm.dual import dual_bound
 from robustsvm.kinks import kink_dual
@@ -48,29 +49,27 @@ def solve_batch(
     return keep_books("batch", (n, d), proposals, tol=tol, max_passes=limit, callback=callback, verbose=verbose)
 
 
-def batch_steps(problem: Problem, tol: float, start: tuple[Any, float] | None) -> Proposals:
+def batch_steps(problem: Problem, tol: float, start: tuple[Floats, float] | None) -> Proposals:
     """Proposals of the batch solver, one per Newton step."""
     rng = np.random.default_rng(0)  # which rows a Hessian is made of; the solver stays deterministic
     n, d = problem.points.shape
     passes, mu = 0.0, FIRST_MU
-    if start is None:
-        start = np.zeros(d), 0.0
+    if start is not None:
+        w, b = start
+        mu, passes = _fitting_mu(problem, w, b), 2.5
+    else:
+        w, b = np.zeros(d), 0.0
         for part in _samples(problem, rng):
             enough = max(1e-2, d / len(part.y))  # more digits than that a sample does not have
-            for view, cost in newton_steps(part, *start, mu, enough, rng):
+            for view, cost in newton_steps(part, w, b, mu, enough, rng):
                 passes += cost * len(part.y) / n
-                start, mu = (view.w, view.b), view.mu
+                w, b, mu = view.w, view.b, view.mu
                 if relative_gap(view.objective, view.bound[0]) <= enough:
                     break
-    else:
-        mu = _fitting_mu(problem, *start)
-        passes += 1.5
-    view: View | None = None
-    for view, cost in newton_steps(problem, *start, mu, tol, rng):
+    for view, cost in newton_steps(problem, w, b, mu, tol, rng):
         yield Proposal(view.w, view.b, view.objective, *view.bound[:2], passes + cost)
         passes = 0.0
-    if view is not None:
-        yield from _finish(problem, view)
+    yield from _finish(problem, view)
 
 
 def _samples(problem: Problem, rng: np.random.Generator) -> Generator[Problem, None, None]:
@@ -89,7 +88,7 @@ def _samples(problem: Problem, rng: np.random.Generator) -> Generator[Problem, N
         size *= GROWTH
 
 
-def _fitting_mu(problem: Problem, w: Any, b: float) -> float:
+def _fitting_mu(problem: Problem, w: Floats, b: float) -> float:
     """The smoothing at which the slopes at (w, b) give the best bound: w is near the minimiser there."""
     look = Look(problem, w, b)
     tried = [look.through(mu) for mu in (FIRST_MU, 3e-2, 2e-3, 1e-4)]
@@ -97,7 +96,7 @@ def _fitting_mu(problem: Problem, w: Any, b: float) -> float:
 
 
 def newton_steps(
-    problem: Problem, w: Any, b: float, mu: float, tol: float, rng: np.random.Generator
+    problem: Problem, w: Floats, b: float, mu: float, tol: float, rng: np.random.Generator
 ) -> Generator[tuple[View, float], None, None]:
     """Newton's method with falling mu: the view of each point, and the passes since the last."""
     n, d = problem.points.shape
@@ -135,7 +134,7 @@ def _next_mu(view: View, tol: float, cut: float) -> float:
     return max(cut, float(np.sqrt(allowed / smoothing))) * view.mu
 
 
-def _line_search(view: View, step: Any, follow: float) -> tuple[Look, float, int]:
+def _line_search(view: View, step: Floats, follow: float) -> tuple[Look, float, int]:
     """The first point along `step` that is enough of a descent, how far along it is, and how many were tried.
 
     The intercept goes along by `follow`. Where no point is a descent the result is where we are, 0 along.

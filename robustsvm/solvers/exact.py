@@ -12,7 +12,7 @@ def solve_exact(
     problem: Problem, *, tol: float = 1e-6, cvxpy_solver: str | None = None, **cvxpy_options: Any
 ) -> Solution:
     """Solve `problem` as a cone program; see `Formulation.solve` for the chain of solvers."""
-    for name in ("max_passes", "warm_start", "callback", "random_state"):
+    for name in ("max_passes", "warm_start", "callback"):
         if cvxpy_options.pop(name, None) is not None:
             raise TypeError(f"{name} means nothing to the exact solver; leave it out.")
     # Here, so that certificates of bare hyperplanes do without CVXPY until they need a solve.

@@ -26,17 +26,19 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from robustsvm.blocks import Floats, dense
+from robustsvm.blocks import Floats
 from robustsvm.chunks import ChunkedProblem
 from robustsvm.problem import Problem
+from robustsvm.scalars import as_number
 from robustsvm.solution import Solution
 from robustsvm.solvers.books import Callback, Proposal, Proposals, as_options, keep_books
 from robustsvm.solvers.minibatch import Minibatch, shuffled
+from robustsvm.solvers.one_shot import solve_one_shot
+from robustsvm.solvers.steps import Scaling, scaling_of
 from robustsvm.survey import MemoryData, StreamData, Survey
 
 FIRST_MU, START_MU = 0.1, 0.5  # margins: of the first survey, and of the plain steps before it
@@ -61,51 +63,16 @@ def solve_stochastic(
     if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
         raise ValueError(f"batch_size must be a whole number of at least 1, got {batch_size!r}.")
     rng = np.random.default_rng(random_state)
+    if isinstance(problem, ChunkedProblem) and problem.one_shot:
+        if max_passes is not None or warm_start is not None or callback is not None:
+            raise TypeError("max_passes, warm_start and callback mean nothing to a stream that can be read once.")
+        return solve_one_shot(problem, tol=as_number(tol, "tol", above=0.0), batch_size=int(batch_size), rng=rng)
     data: Data = StreamData(problem) if isinstance(problem, ChunkedProblem) else MemoryData(problem)
     tol, limit, start = as_options(data.d, data.fit_intercept, tol, max_passes, warm_start, callback, most=100.0)
     proposals = stochastic_rounds(data, start, int(batch_size), rng)
     return keep_books(
         "stochastic", (data.n, data.d), proposals, tol=tol, max_passes=limit, callback=callback, verbose=verbose
     )
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """Where the features lie and how long their steps may be.
-
-    Attributes
-    ----------
-    centre : (d,) array
-        Taken off the means, in effect: steps move b along so that f(centre) changes as b does alone.
-    metric : (d,) array
-        One over the mean square of each centred feature.
-    largest : float
-        Largest eigenvalue of the scaled rows' second moments, intercept included.
-    length : float
-        Mean square length of a scaled row, weighted towards the long ones.
-    """
-
-    centre: Floats
-    metric: Floats
-    largest: float
-    length: float
-
-
-def scaling_of(data: Data, rng: np.random.Generator) -> Scaling:
-    """The scaling of the features, from column sums and a look at some rows."""
-    centre = data.columns.means if data.centred else np.zeros(data.d)
-    squares = data.columns.variances if data.centred else data.columns.squares / data.n
-    floor = 1e-12 * max(float(squares.max()), 1e-300)
-    metric = 1.0 / np.maximum(squares, floor)
-    part = next(iter(data.parts()))
-    rows = rng.permutation(len(part.y))[:2000]
-    scaled = (dense(part.points.means[np.sort(rows)]) - centre) * np.sqrt(metric)
-    lengths = np.einsum("ij,ij->i", scaled, scaled) + 1.0
-    u = rng.standard_normal(data.d)
-    for _ in range(20):
-        u = scaled.T @ (scaled @ (u / max(float(np.linalg.norm(u)), 1e-300))) / len(scaled)
-    largest = float(np.linalg.norm(u)) + 1.0
-    return Scaling(centre, metric, largest, float((lengths**2).mean() / lengths.mean()))
 
 
 def minibatches(data: Data, size: int, rng: np.random.Generator) -> Iterator[tuple[Minibatch, Any]]:
@@ -154,16 +121,13 @@ def epoch(
     return w, (offset - float(centre @ w)) if data.fit_intercept else 0.0
 
 
-def stochastic_rounds(
-    data: Data, start: tuple[Floats, float] | None, size: int, rng: np.random.Generator
-) -> Proposals:
+def stochastic_rounds(data: Data, start: tuple[Floats, float] | None, size: int, rng: np.random.Generator) -> Proposals:
     """Proposals of the stochastic solver, one per survey."""
-    scaling = scaling_of(data, rng)
+    scaling = scaling_of(data.columns, next(iter(data.parts())), data.centred, rng)
     size = min(size, max(1, data.n // 8))
     cost = 1.0 if isinstance(data, StreamData) else 0.5  # the scan
     if start is None:
-        bend = 0.4 / START_MU
-        step = 0.5 / (bend * (scaling.largest + scaling.length / size))
+        step = 0.5 * scaling.longest_step(START_MU, size)
         w, b = np.zeros(data.d), 0.0
         for shorter in (1.0, 0.1):  # two epochs, so that surveys never are more than half of all visits
             w, b = epoch(data, w, b, START_MU, shorter * step, scaling, size, rng, decay=0.01 * shorter)
