@@ -54,7 +54,9 @@ class RiskCurvature:
         self.w, self.q, self.nu, self.spread = view.w, problem.points.q, view.nu, problem.points.spread
         k, r = problem.loss.curvature(view.m, view.s, view.mu)
         share = problem.weights / len(problem.y)
-        rows, self.k = drawn(share * k, budget, rng)
+        weights = share * k
+        rows, self.k = drawn(weights, budget, rng)
+        self.thinned = problem.weights[rows] * k[rows] / self.k  # how many samples each row drawn stands against
         omega = np.zeros(0) if self.spread.is_zero else self.spread.gather(share * view.v)
         self.atoms, self.omega = drawn(omega, budget, rng)
         self.X, self.y, self.r = problem.points.means[rows], problem.y[rows], r[rows]
@@ -66,6 +68,7 @@ class RiskCurvature:
         self.passes *= 0.5 * GRAM_COST * self.d if self.d <= DENSE_FEATURES else 1.0
         self.H: Floats | None = None
         self.tie: Floats | None = None
+        self.h = np.zeros((0, self.d))
         if self.d <= DENSE_FEATURES:
             self.H, self.tie = self._matrix()
 
@@ -79,6 +82,7 @@ class RiskCurvature:
             images = images if len(used) == len(root) else images[inverse]
             images *= (self.r * self.radii * root)[:, None]
             h += images
+        self.h = h
         H, tie = h.T @ h, h.T @ (-self.y * root)
         if self.fit_intercept:
             H -= np.outer(tie, tie) / self.k.sum()
@@ -86,12 +90,12 @@ class RiskCurvature:
             H += self.spread.norm_hessian(self.w, self.q, self.nu, self.atoms, self.omega)
         return H, tie
 
-    def intercept_step(self, step: Floats) -> float:
-        """How b follows when w takes `step`, to first order."""
+    @property
+    def follow(self) -> Floats:
+        """Minus the gradient of the best b in w: the place where the decision moves with b alone."""
         if not self.fit_intercept or self.tie is None:
-            return 0.0
-        shift = 0.0 if self.offset is None else -float(self.offset @ step)
-        return shift - float(self.tie @ step) / float(self.k.sum())
+            return np.zeros(self.d)
+        return self.tie / float(self.k.sum()) + (0.0 if self.offset is None else self.offset)
 
     def times(self, u: Floats) -> Floats:
         """H u."""
@@ -134,11 +138,11 @@ def solve_scaled(H: Floats, g: Floats) -> Floats:
     scaled = H * scale[:, None] * scale
     for jitter in (0.0, 1e-15, 1e-13, 1e-11, 1e-9):
         try:
-            factor = cho_factor(scaled + jitter * len(g) * np.eye(len(g)), lower=True)
+            factor = cho_factor(scaled + jitter * len(H) * np.eye(len(H)), lower=True)
         except LinAlgError:
             continue
-        return np.asarray(scale * cho_solve(factor, scale * g))
-    return np.asarray(scale * np.linalg.lstsq(scaled, scale * g, rcond=1e-8)[0])
+        return np.asarray((scale * cho_solve(factor, (scale * g.T).T).T).T)
+    return np.asarray((scale * np.linalg.lstsq(scaled, (scale * g.T).T, rcond=1e-8)[0].T).T)
 
 
 def _conjugate_gradients(product: Any, g: Floats, most: int = 60, rtol: float = 0.05) -> Floats:

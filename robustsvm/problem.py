@@ -232,7 +232,8 @@ class Problem(Scanned):
         for name in SCANS:
             part.__dict__.pop(name, None)
         part.points, part.y, part.margin = self.points[rows], self.y[rows], self.margin[rows]
-        part.weights = self.weights[rows] / self.weights[rows].mean()
+        weights = self.weights[rows]
+        part.weights = weights / max(float(weights.mean()), float(np.finfo(np.float64).tiny))
         return part
 
     def with_penalty(self, penalty: Penalty) -> Problem:

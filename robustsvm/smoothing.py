@@ -53,10 +53,12 @@ class Look:
         losses, _, _ = problem.loss.smoothed(self.m, self.spreads(norm_smoothing(problem, mu)), mu)
         return problem.penalty.value(self.w) + float(np.mean(problem.weights * losses))
 
-    def through(self, mu: float) -> View:
-        """The smoothed problem at w, its intercept at its best."""
+    def through(self, mu: float, balance: bool = True) -> View:
+        """The smoothed problem at w, its intercept at its best; or as it is."""
         problem, nu = self.problem, norm_smoothing(self.problem, mu)
         s = self.spreads(nu)
+        if not (balance and problem.fit_intercept):
+            return View(self, mu, nu, self.b, self.m, s, *problem.loss.smoothed(self.m, s, mu))
         shift, m, smoothed = _balanced(problem, self.m, s, mu)
         return View(self, mu, nu, self.b + shift, m, s, *smoothed)
 
@@ -143,7 +145,7 @@ def _balanced(problem: Problem, m: Floats, s: Floats, mu: float) -> tuple[float,
         smoothed = loss.smoothed(shifted, s, mu)
         weighted = c * smoothed[1]
         pull = float(weighted @ y)  # falls as b rises
-        if not problem.fit_intercept or abs(pull) <= BALANCED * float(weighted.sum()):
+        if abs(pull) <= BALANCED * float(weighted.sum()):
             return shift, shifted, smoothed
         low, high = (shift, high) if pull > 0 else (low, shift)
         curvature = float(np.dot(c, loss.curvature(shifted, s, mu)[0]))

@@ -18,9 +18,10 @@ from robustsvm.chunks import ChunkedProblem
 from robustsvm.columns import ColumnScan, scan_columns
 from robustsvm.dual import Dual, dual_vector, rounded_down
 from robustsvm.problem import Problem
-from robustsvm.smoothing import Look, norm_smoothing, smoothing_of_norms
+from robustsvm.smoothing import Look, View, norm_smoothing, smoothing_of_norms
 
 CLASSES = (1.0, -1.0)
+SAMPLE_BYTES = 1 << 26  # of a stream that are kept in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,8 @@ class Survey:
         Mean curvature of the losses, and the mean of its square over it.
     slope_part, smoothing_part : float
         The parts of the gap that the gradient leaves and that smoothing makes.
+    view : View
+        Of all data in memory, or of a sample of a stream: for second derivatives.
     """
 
     w: Floats
@@ -59,6 +62,7 @@ class Survey:
     peak: float
     slope_part: float
     smoothing_part: float
+    view: View
 
 
 class MemoryData:
@@ -103,6 +107,7 @@ class MemoryData:
             float((k**2).mean()) / max(bend, 1e-300),
             view.slope_part,
             max(0.0, view.objective - bound - view.slope_part),
+            view,
         )
 
 
@@ -123,6 +128,40 @@ class _Sums:
         self.z = self.z + len(a) * dual_vector(part, Dual(a, v, witness=w, nu=nu))
 
 
+class _Reservoir:
+    """A uniform sample of the rows of a stream: those with the smallest of random keys."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng(0)
+        self.keys = np.zeros(0)
+        self.kept: Problem | None = None
+
+    def add(self, part: Problem) -> None:
+        """Take in the rows of a chunk that are among the smallest so far."""
+        n, d = part.points.shape
+        size = max(100, min(max(4000, 10 * d), SAMPLE_BYTES * n // max(1, part.points.nbytes)))
+        keys = self.rng.random(n)
+        rows = np.argsort(keys)[:size]
+        new = part.take(rows)
+        new.weights = part.weights[rows]
+        if self.kept is not None:
+            for name in ("y", "weights", "margin"):
+                setattr(new, name, np.concatenate([getattr(self.kept, name), getattr(new, name)]))
+            new.points = self.kept.points.concatenate(new.points)
+        keys = np.concatenate([self.keys, keys[rows]])
+        smallest = np.sort(np.argsort(keys)[:size])
+        raw = new.weights[smallest]
+        self.keys, self.kept = keys[smallest], new.take(smallest)
+        self.kept.weights = raw
+
+    def sample(self) -> Problem:
+        """The sample as a problem of its own."""
+        assert self.kept is not None
+        mean = float(self.kept.weights.mean())
+        self.kept.weights = self.kept.weights / (mean if mean > 0 else 1.0)
+        return self.kept
+
+
 class StreamData:
     """A `ChunkedProblem` as a source of surveys: every survey reads all chunks once. The first pass is a scan.
 
@@ -140,6 +179,7 @@ class StreamData:
         variances: Any = 0.0
         deviations: Any = 0.0
         self.centred = True
+        kept = _Reservoir()
         for part in problem.parts():
             means, spread = part.points.means, part.points.spread
             self.mass += float(part.weights.sum())
@@ -152,7 +192,9 @@ class StreamData:
             variances = variances + spread.mean_variances() * rank * len(part.y)
             deviations = np.maximum(deviations, spread.largest_deviations() * np.sqrt(rank))
             self.centred = self.centred and not hasattr(means, "indptr")
+            kept.add(part)
         assert scan is not None
+        self.sample = kept.sample()
         self.columns, self.n, self.d = scan, scan.count, len(scan.total)
         self.maxima = scan.largest, deviations
         weight = self.heaviest / (self.mass / self.n)
@@ -212,6 +254,7 @@ class StreamData:
             bent_squared / max(bent, 1e-300),
             max(0.0, ridge + self.penalty.conjugate(balanced) - float(balanced @ w)),
             max(0.0, smoothing_part),
+            Look(self.sample, w, b).through(mu, balance=False),
         )
 
     def _bound(self, sums: dict[float, _Sums]) -> tuple[float, Floats]:

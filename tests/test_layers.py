@@ -62,7 +62,7 @@ LAYERS = [
             "books",
             "batch",
             "minibatch",
-            "steps",
+            "metric",
             "one_shot",
             "stochastic",
             "classic",

@@ -114,7 +114,7 @@ def newton_steps(
             return
         H = RiskCurvature(view, budget, rng)
         step = problem.penalty.newton_step(view.w, view.z, H)
-        look, size, trials = _line_search(view, step, H.intercept_step(step))
+        look, size, trials = _line_search(view, step, -float(H.follow @ step))
         cost = H.passes + 0.5 * trials
         stuck = 0 if size > 0 else stuck + 1
         cut = max(CUT, cut**2) if size == 1.0 else min(np.sqrt(cut), 0.8)

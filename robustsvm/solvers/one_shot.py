@@ -12,8 +12,8 @@ from robustsvm.errors import SolverWarning
 from robustsvm.smoothing import smoothing_of_norms
 from robustsvm.solution import Solution
 from robustsvm.solvers.books import Books
+from robustsvm.solvers.metric import FeatureScales
 from robustsvm.solvers.minibatch import Minibatch, shuffled
-from robustsvm.solvers.steps import scaling_of
 
 MU = 0.5  # margins
 WHY = (
@@ -35,19 +35,19 @@ def solve_one_shot(problem: ChunkedProblem, *, tol: float, batch_size: int, rng:
             w, b = np.zeros(part.points.shape[1]), 0.0
             mean_w, mean_b, averaged = w, b, 0
         mass, count = mass + float(part.weights.sum()), count + len(part.y)
-        scaling = scaling_of(scan, part, not hasattr(part.points.means, "indptr"), rng)
-        centre, spread = scaling.centre, part.points.spread
+        metric = FeatureScales(scan, part, not hasattr(part.points.means, "indptr"), rng)
+        metric.with_curvature(0.4 / MU, 0.4 / MU)
+        centre, spread = metric.centre, part.points.spread
         nu = smoothing_of_norms(problem.loss, MU, float(spread.radii().max()), spread.rank, part.points.q)
         size = min(batch_size, max(1, len(part.y) // 8))
-        step = 0.5 * scaling.longest_step(MU, size)
+        rate = 0.5 * metric.rate(size)
         for rows in shuffled(len(part.y), size, rng):
             batch = Minibatch(part, rows)
             pull, pull_b = batch.pull(*batch.slopes(w, b, MU, nu), w, nu)
             pull, pull_b = pull * (count / mass), pull_b * (count / mass)
-            eta = step / (1.0 + 0.01 * number)
-            steps = eta * scaling.metric
-            moved = problem.penalty.prox(w + steps * (pull - centre * pull_b), steps)
-            b = b + eta * pull_b - float(centre @ (moved - w)) if problem.fit_intercept else 0.0
+            eta = rate / (1.0 + 0.01 * number)
+            moved = metric.step(problem.penalty, w, pull - centre * pull_b, eta)
+            b = b + eta * pull_b / metric.bend - float(centre @ (moved - w)) if problem.fit_intercept else 0.0
             w, number = moved, number + 1
             # The mean over the later half, as it goes: the first half is forgotten each time the count doubles.
             averaged = 1 if number & (number - 1) == 0 else averaged + 1

@@ -8,14 +8,10 @@ and lower bound at the current point) and goes through them once more in minibat
 g minus the gradient of the smoothed risk (the forward step on the loss), the prox the backward step on the
 penalty, w~ the point of the survey [1]_. The mean of the second half of the iterates is the next point.
 
-Nothing is left to tune. Features are centred and their steps scaled by their variances. The step is
-
-.. math:: \eta = \frac{1/2}{\lambda_{\max} \bar k + \rho\, \overline{k^2} / (\bar k B)},
-
-with k the curvatures of the losses in the last survey, rho the mean square length of a scaled row and B the size
-of a minibatch: the first term is the full gradient's, the second the noise's. Where a round ends higher than it
-began, its result is dropped and the steps are halved. The smoothing falls from round to round, slower where
-it is not what keeps the gap open.
+Nothing is left to tune. Steps are taken in the metric of second derivatives at the survey (up to 300
+features; beyond, of the variances of the features), and their rate is half the longest that the noise of a minibatch
+allows (`metric`). Where a round ends higher than it began, its result is dropped and the steps are halved. The
+smoothing falls from round to round, slower where it is not what keeps the gap open.
 
 References
 ----------
@@ -32,17 +28,21 @@ import numpy as np
 
 from robustsvm.blocks import Floats
 from robustsvm.chunks import ChunkedProblem
+from robustsvm.curvature import RiskCurvature
 from robustsvm.problem import Problem
 from robustsvm.scalars import as_number
+from robustsvm.smoothing import View
 from robustsvm.solution import Solution
 from robustsvm.solvers.books import Callback, Proposal, Proposals, as_options, keep_books
+from robustsvm.solvers.metric import FeatureScales, Metric, SecondDerivatives
 from robustsvm.solvers.minibatch import Minibatch, shuffled
 from robustsvm.solvers.one_shot import solve_one_shot
-from robustsvm.solvers.steps import Scaling, scaling_of
 from robustsvm.survey import MemoryData, StreamData, Survey
 
 FIRST_MU, START_MU = 0.1, 0.5  # margins: of the first survey, and of the plain steps before it
 FALL, SLOW_FALL = 0.6, 0.9  # of mu, from round to round
+ENOUGH, ENOUGH_OF_A_SAMPLE = 0.25, 5.0  # rows near the kink behind second derivatives, per feature
+MATRIX_FEATURES = 300  # up to here second derivatives scale the steps
 SMALLEST_STEP = 1e-6  # of the proposed one, before the solver gives up
 
 Data = MemoryData | StreamData
@@ -89,15 +89,15 @@ def epoch(
     w: Floats,
     b: float,
     mu: float,
-    step: float,
-    scaling: Scaling,
+    metric: Metric,
+    eta: float,
     size: int,
     rng: np.random.Generator,
     anchor: Survey | None = None,
     decay: float = 0.0,
 ) -> tuple[Floats, float]:
     """One epoch of proximal steps; with an `anchor` they are variance reduced. The mean of the second half."""
-    centre, penalty, share = scaling.centre, data.penalty, data.mass / data.n
+    centre, share = metric.centre, data.mass / data.n
     offset = b + float(centre @ w)  # the decision at the centre moves on its own
     total_w, total_offset, count = np.zeros_like(w), 0.0, 0
     seen, nu = 0, data.nu(mu)
@@ -110,10 +110,9 @@ def epoch(
         pull, pull_b = pull / share, pull_b / share
         if anchor is not None:
             pull, pull_b = pull + anchor.pull_w, pull_b + anchor.pull_b
-        eta = step / (1.0 + decay * number)
-        steps = eta * scaling.metric
-        w = penalty.prox(w + steps * (pull - centre * pull_b), steps)
-        offset += eta * pull_b
+        rate = eta / (1.0 + decay * number)
+        w = metric.step(data.penalty, w, pull - centre * pull_b, rate)
+        offset += rate * pull_b / metric.bend
         seen += len(at)
         if 2 * seen >= data.n:
             total_w, total_offset, count = total_w + w, total_offset + offset, count + 1
@@ -123,14 +122,15 @@ def epoch(
 
 def stochastic_rounds(data: Data, start: tuple[Floats, float] | None, size: int, rng: np.random.Generator) -> Proposals:
     """Proposals of the stochastic solver, one per survey."""
-    scaling = scaling_of(data.columns, next(iter(data.parts())), data.centred, rng)
+    scales = FeatureScales(data.columns, next(iter(data.parts())), data.centred, rng)
     size = min(size, max(1, data.n // 8))
     cost = 1.0 if isinstance(data, StreamData) else 0.5  # the scan
     if start is None:
-        step = 0.5 * scaling.longest_step(START_MU, size)
         w, b = np.zeros(data.d), 0.0
+        plain = scales.with_curvature(0.4 / START_MU, 0.4 / START_MU)
         for shorter in (1.0, 0.1):  # two epochs, so that surveys never are more than half of all visits
-            w, b = epoch(data, w, b, START_MU, shorter * step, scaling, size, rng, decay=0.01 * shorter)
+            eta = 0.5 * shorter * plain.rate(size)
+            w, b = epoch(data, w, b, START_MU, plain, eta, size, rng, decay=0.01 * shorter)
             cost += 1.0
     else:
         w, b = data.penalty.prox(start[0], 0.0), start[1]
@@ -140,14 +140,32 @@ def stochastic_rounds(data: Data, start: tuple[Floats, float] | None, size: int,
         survey = data.survey(w, b, mu)
         yield Proposal(w, survey.b, survey.objective, survey.bound, survey.dual, cost + 1.0)
         if last is not None and not survey.value <= last.value + abs(last.value) * 1e-12:
-            factor, survey, cost = 0.5 * factor, last, 0.0  # back, with shorter steps
+            factor, survey = 0.5 * factor, last  # back, with shorter steps
         else:
             mu = _next_mu(survey)
             last = survey
-        step = factor / (survey.bend * scaling.largest + survey.peak * scaling.length / size + 1e-300)
-        w, b = epoch(data, survey.w, survey.b, survey.mu, step, scaling, size, rng, anchor=survey)
         cost = 1.0
+        metric: Metric = scales.with_curvature(survey.bend, survey.peak)
+        if data.d <= MATRIX_FEATURES:
+            H, peak = _curvature(survey.view, len(survey.view.m) < data.n, rng)
+            metric = SecondDerivatives(H, scales, survey.peak / peak)
+            cost += H.passes * len(survey.view.m) / data.n
+        w, b = epoch(data, survey.w, survey.b, survey.mu, metric, factor * metric.rate(size), size, rng, survey)
+
+
+def _curvature(view: View, sampled: bool, rng: np.random.Generator) -> tuple[RiskCurvature, float]:
+    """Second derivatives and their peak; from a sample, at a mu so large that enough rows are behind them."""
+    problem, d = view.problem, len(view.w)
+    enough = (ENOUGH_OF_A_SAMPLE if sampled else ENOUGH) * (d + 1)
+    while True:
+        k = problem.weights * problem.loss.curvature(view.m, view.s, view.mu)[0]
+        total, squares = float(k.sum()), float(k @ k)
+        if view.mu >= START_MU or total**2 >= enough * squares > 0:
+            return RiskCurvature(view, max(1000, 10 * d), rng), squares / max(total, 1e-300)
+        view = view.look.through(2.0 * view.mu, balance=False)
 
 
 def _next_mu(survey: Survey) -> float:
+    if survey.slope_part > 10.0 * survey.smoothing_part:
+        return survey.mu
     return survey.mu * (FALL if survey.slope_part <= 2.0 * survey.smoothing_part else SLOW_FALL)
