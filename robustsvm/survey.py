@@ -251,7 +251,7 @@ class StreamData:
             a,
             v,
             bent / self.mass,
-            bent_squared / max(bent, 1e-300),
+            bent_squared / max(bent, 1e-300) * (self.n / self.mass),
             max(0.0, ridge + self.penalty.conjugate(balanced) - float(balanced @ w)),
             max(0.0, smoothing_part),
             Look(self.sample, w, b).through(mu, balance=False),

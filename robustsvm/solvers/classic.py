@@ -26,7 +26,6 @@ def solve_pegasos(
     *,
     tol: float = 1e-2,
     max_passes: float | None = None,
-    warm_start: Any = None,
     callback: Callback | None = None,
     verbose: int = 0,
     random_state: Any = None,
@@ -36,7 +35,8 @@ def solve_pegasos(
     r"""Algorithm 1 of SVM-GSU ([GSU]_), for any loss: steps 1/(lam t) on minibatches, w kept in a ball.
 
     ``step="printed"`` divides the step by the size of the minibatch once more, as the paper prints it although its
-    gradient already is a mean: far from the optimum after the same work. "corrected" does not.
+    gradient already is a mean: far from the optimum after the same work. "corrected" does not. Its first step, 1/lam,
+    forgets where it started, so there is no warm start.
 
     References
     ----------
@@ -50,17 +50,15 @@ def solve_pegasos(
     if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
         raise ValueError(f"batch_size must be a whole number of at least 1, got {batch_size!r}.")
     n, d = problem.points.shape
-    tol, limit, start = as_options(d, problem.fit_intercept, tol, max_passes, warm_start, callback, most=20.0)
+    tol, limit, _ = as_options(d, problem.fit_intercept, tol, max_passes, None, callback, most=20.0)
     shrink = 1.0 / batch_size if step == "printed" else 1.0
     rng = np.random.default_rng(random_state)
-    proposals = _pegasos(problem, start or (np.zeros(d), 0.0), int(batch_size), shrink, rng)
+    proposals = _pegasos(problem, int(batch_size), shrink, rng)
     return keep_books("pegasos", (n, d), proposals, tol=tol, max_passes=limit, callback=callback, verbose=verbose)
 
 
-def _pegasos(
-    problem: Problem, start: tuple[Floats, float], size: int, shrink: float, rng: np.random.Generator
-) -> Proposals:
-    (w, b), lam = start, problem.penalty.lam  # type: ignore[attr-defined]
+def _pegasos(problem: Problem, size: int, shrink: float, rng: np.random.Generator) -> Proposals:
+    w, b, lam = np.zeros(problem.points.shape[1]), 0.0, problem.penalty.lam  # type: ignore[attr-defined]
     radius, t = 1.0 / np.sqrt(lam), 0
     while True:
         for rows in shuffled(len(problem.y), size, rng):
