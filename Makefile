@@ -32,7 +32,7 @@ demo: .venv/ready
 	$(BIN)/python examples/demo.py
 
 benchmark: .venv/ready
-	$(BIN)/python -m benchmarks.structure
+	$(BIN)/python -m benchmarks $(ARGS)
 
 # The suite with the lowest version of every dependency that pyproject.toml allows.
 lowest:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robustsvm.blocks import Floats, rmatvec
+from robustsvm.blocks import Floats, both, rmatvec
 from robustsvm.norms import into_unit_ball
 from robustsvm.penalties import Penalty
 
@@ -83,15 +83,20 @@ def repaired(problem: Problem, dual: Dual, balance: float = 0.0) -> Dual:
 
 def dual_vector(problem: Problem, dual: Dual) -> Floats:
     """z, the vector that a dual point puts in place of R's gradient."""
-    spread, weighted = problem.points.spread, problem.weights / len(problem.y)
-    z = rmatvec(problem.points.means, weighted * dual.a * problem.y, problem.offset)
-    if not spread.is_zero and dual.v.any():
-        omega = spread.gather(weighted * dual.v)
+    points, weighted = problem.points, problem.weights / len(problem.y)
+    a, offset = weighted * dual.a * problem.y, problem.offset
+    if points.spread.is_zero or not dual.v.any():
+        return rmatvec(points.means, a, offset)
+    omega = points.spread.gather(weighted * dual.v)
+
+    def spread_part() -> Floats:
         if dual.e is not None:
-            z -= spread.lift(omega[:, None] * dual.e)
-        elif dual.witness is not None:
-            z -= spread.aligned(dual.witness, omega, problem.points.q, dual.nu)
-    return z
+            return points.spread.lift(omega[:, None] * dual.e)
+        if dual.witness is not None:
+            return points.spread.aligned(dual.witness, omega, points.q, dual.nu)
+        return np.zeros(points.shape[1])
+
+    return np.subtract(*both(lambda: rmatvec(points.means, a, offset), spread_part, points.means.size))
 
 
 @dataclass(frozen=True)

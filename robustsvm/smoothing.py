@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from robustsvm.blocks import Floats
+from robustsvm.blocks import Floats, both
 from robustsvm.dual import Dual, dual_vector, feasible_bound, repaired
 from robustsvm.losses import Loss
 from robustsvm.problem import Problem
@@ -34,8 +34,11 @@ class Look:
 
     def __init__(self, problem: Problem, w: Floats, b: float) -> None:
         self.problem, self.w, self.b = problem, w, b
-        self.m = problem.margin - problem.y * problem.decision(w, b)
-        self.norms = problem.points.spread.seen_by_atom(w, problem.points.q)
+        spread, q = problem.points.spread, problem.points.q
+        decisions, self.norms = both(
+            lambda: problem.decision(w, b), lambda: spread.seen_by_atom(w, q), problem.points.means.size
+        )
+        self.m = problem.margin - problem.y * decisions
 
     def objective(self, b: float) -> float:
         """P(w, b), rounded up as `Problem.objective` does."""

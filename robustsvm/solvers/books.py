@@ -24,7 +24,7 @@ from robustsvm.scalars import as_number
 from robustsvm.solution import Solution, Step, honest_bound, installed_versions, relative_gap
 from robustsvm.solvers.progress import Progress
 
-SMALL = 200_000  # entries of X below which a second BLAS thread costs more than it brings
+WIDE = 500  # features from which a second BLAS thread brings more than it costs
 
 
 class Proposal(NamedTuple):
@@ -112,7 +112,7 @@ def keep_books(
     """Run a solver to the tolerance, its end, the limit of passes, or until somebody says stop."""
     books = Books(solver, shape[1], tol)
     status = "tolerance_not_reached"
-    few = threadpool_limits(1, "blas") if shape[0] * shape[1] <= SMALL else nullcontext()
+    few = threadpool_limits(1, "blas") if shape[1] < WIDE else nullcontext()
     with few, closing(proposals), Progress(solver, tol, verbose) as progress:
         try:
             for proposal in proposals:
