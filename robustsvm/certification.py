@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from robustsvm.blocks import Floats
+from robustsvm.chunks import ChunkedProblem
 from robustsvm.dual import Dual, dual_bound
 from robustsvm.errors import SolverFailedError, SolverWarning
 from robustsvm.hyperplanes import hyperplane_of
@@ -19,12 +20,19 @@ from robustsvm.solution import Certificate, honest_bound, relative_gap
 from robustsvm.solvers.batch import solve_batch
 from robustsvm.solvers.choice import choose
 from robustsvm.solvers.exact import solve_exact
+from robustsvm.solvers.stochastic import solve_stochastic
 
 KINK_WIDTHS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 
 
 def certify(
-    problem: Problem, w: Any, b: Any = None, *, dual: Dual | None = None, tol: float = 1e-6, effort: int = 3
+    problem: Problem | ChunkedProblem,
+    w: Any,
+    b: Any = None,
+    *,
+    dual: Dual | None = None,
+    tol: float = 1e-6,
+    effort: int = 3,
 ) -> Certificate:
     """Prove how far (w, b) is from the optimum of `problem`, whoever found it.
 
@@ -40,8 +48,8 @@ def certify(
 
     Parameters
     ----------
-    problem : Problem
-        The problem that (w, b) is an answer to.
+    problem : Problem or ChunkedProblem
+        The problem that (w, b) is an answer to. A stream is certified by a stochastic solve started at (w, b).
     w : (d,) or (1, d) array, Solution, or fitted linear model
         The hyperplane; a Solution and a model with ``coef_`` and ``intercept_`` bring their own b.
     b : float, optional
@@ -70,13 +78,15 @@ def certify(
     >>> round(bad.objective, 4), round(bad.lower_bound, 4)
     (0.3, 0.2)
     """
-    if not isinstance(problem, Problem):
+    if not isinstance(problem, (Problem, ChunkedProblem)):
         raise TypeError(f"certify takes a Problem, got {type(problem).__name__}; a formulation has one as .problem.")
     if dual is not None and not isinstance(dual, Dual):
         raise TypeError(f"dual must be an rs.Dual(a, v, e), got {type(dual).__name__}.")
     if not isinstance(effort, (int, np.integer)) or not 0 <= effort <= 3:
         raise ValueError(f"effort must be 0, 1, 2 or 3, got {effort!r}.")
     tol = as_number(tol, "tol", above=0.0)
+    if isinstance(problem, ChunkedProblem):
+        return _certify_stream(problem, w, b, dual, tol, effort)
     w, b = problem.hyperplane(*hyperplane_of(w, b, n_features=problem.points.shape[1]))
     objective = problem.objective(w, b)
     best = Certificate(objective, float("-inf"), "none", 1.0)
@@ -90,6 +100,17 @@ def certify(
         if best.gap <= tol or (source == "dual" and _is_tight(problem, bound, z, b, tol)):
             break
     return best
+
+
+def _certify_stream(problem: ChunkedProblem, w: Any, b: Any, dual: Dual | None, tol: float, effort: int) -> Certificate:
+    """The last rung only: a stochastic solve started at (w, b)."""
+    if dual is not None or effort < 3:
+        raise TypeError("a stream is certified by a solve started at (w, b): leave out dual, and let effort be 3.")
+    w, b = hyperplane_of(w, b)
+    objective = problem.objective(w, b)
+    found = solve_stochastic(problem, tol=0.5 * tol, warm_start=(w, b), random_state=0)
+    bound = honest_bound(objective, found.lower_bound)
+    return Certificate(objective, bound, "stochastic", found.passes + 1.0)
 
 
 def _is_tight(problem: Problem, bound: float, z: Floats, b: float, tol: float) -> bool:

@@ -47,9 +47,11 @@ class RiskCurvature:
         How many samples, and how many atoms of the spread, it may be made of.
     rng : Generator
         Draws them.
+    damping : float
+        Mean curvature to add, as if of losses that are not near the kink yet: times the mean squares of the features.
     """
 
-    def __init__(self, view: View, budget: int, rng: np.random.Generator) -> None:
+    def __init__(self, view: View, budget: int, rng: np.random.Generator, damping: float = 0.0) -> None:
         problem = view.problem
         self.w, self.q, self.nu, self.spread = view.w, problem.points.q, view.nu, problem.points.spread
         k, r = problem.loss.curvature(view.m, view.s, view.mu)
@@ -64,8 +66,10 @@ class RiskCurvature:
         self.radii, self.atom_of = self.spread.radii()[rows], self.spread.atom_of()[rows]
         self.fit_intercept = problem.fit_intercept and float(self.k.sum()) > 0
         self.d = len(self.w)
-        self.passes = len(rows) / len(problem.y) + len(self.atoms) / self.spread.n_atoms
-        self.passes *= 0.5 * GRAM_COST * self.d if self.d <= DENSE_FEATURES else 1.0
+        columns = problem.columns
+        self.added = damping * (columns.variances if problem.fit_intercept else columns.squares / columns.count)
+        self.share = 0.5 * (len(rows) / len(problem.y) + len(self.atoms) / self.spread.n_atoms)
+        self.passes = self.share * (GRAM_COST * self.d if self.d <= DENSE_FEATURES else 1.0)
         self.H: Floats | None = None
         self.tie: Floats | None = None
         self.h = np.zeros((0, self.d))
@@ -88,7 +92,7 @@ class RiskCurvature:
             H -= np.outer(tie, tie) / self.k.sum()
         if len(self.atoms):
             H += self.spread.norm_hessian(self.w, self.q, self.nu, self.atoms, self.omega)
-        return H, tie
+        return H + np.diag(self.added), tie
 
     @property
     def follow(self) -> Floats:
@@ -101,6 +105,7 @@ class RiskCurvature:
         """H u."""
         if self.H is not None:
             return np.asarray(self.H @ u)
+        self.passes += self.share
         along = -self.y * matvec(self.X, u)
         if self.offset is not None:
             along += self.y * float(self.offset @ u)
@@ -123,13 +128,24 @@ class RiskCurvature:
             E, D, c = norm_curvature(self.spread._project(self.w, self.atoms), self.q, self.nu)
             bent = D * P - (c * np.einsum("kr,kr->k", E, P))[:, None] * E
             out += self.spread._lift(self.omega[:, None] * bent, self.atoms)
-        return out
+        return out + self.added * u
 
     def solve(self, theta: float, g: Floats) -> Floats:
         """(H + theta I)^{-1} g, by Cholesky or by conjugate gradients."""
         if self.H is not None:
             return solve_scaled(self.H + theta * np.eye(self.d), g)
-        return _conjugate_gradients(lambda u: self.times(u) + theta * u, g)
+        return _conjugate_gradients(lambda u: self.times(u) + theta * u, g, self._preconditioner(theta))
+
+    def _preconditioner(self, theta: float) -> Any:
+        """The inverse of a diagonal and the rows' part of H: exact but for the spread, by the matrix of the rows."""
+        D = theta + self.added + float(self.omega.sum()) * self.spread.mean_variances()
+        if not 0 < len(self.k) <= DENSE_FEATURES:
+            D = D + rmatvec(self.X * self.X, self.k)
+            return lambda r: r / D
+        X = self.X if self.offset is None else self.X - self.offset
+        rows = dense((X * (1.0 / D)) @ X.T) + np.diag(1.0 / self.k)
+        factor = cho_factor(rows, lower=True)
+        return lambda r: r / D - rmatvec(X, cho_solve(factor, matvec(X, r / D))) / D
 
 
 def solve_scaled(H: Floats, g: Floats) -> Floats:
@@ -145,17 +161,19 @@ def solve_scaled(H: Floats, g: Floats) -> Floats:
     return np.asarray((scale * np.linalg.lstsq(scaled, (scale * g.T).T, rcond=1e-8)[0].T).T)
 
 
-def _conjugate_gradients(product: Any, g: Floats, most: int = 60, rtol: float = 0.05) -> Floats:
-    """A truncated solve: any of its iterates is a descent direction."""
+def _conjugate_gradients(product: Any, g: Floats, inverse: Any, most: int = 200, rtol: float = 1e-3) -> Floats:
+    """A truncated solve, preconditioned by `inverse`: any of its iterates is a descent direction."""
     u, residual = np.zeros_like(g), g.copy()
-    direction, square = residual.copy(), float(residual @ residual)
+    direction = inverse(residual)
+    square = float(residual @ direction)
     stop = rtol**2 * square
     for _ in range(most):
-        if square <= stop or square == 0:
+        if square <= stop:
             break
         image = product(direction)
         step = square / float(direction @ image)
         u, residual = u + step * direction, residual - step * image
-        last, square = square, float(residual @ residual)
-        direction = residual + (square / last) * direction
+        ahead = inverse(residual)
+        last, square = square, float(residual @ ahead)
+        direction = ahead + (square / last) * direction
     return u

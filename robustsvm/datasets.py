@@ -8,7 +8,7 @@ import numpy as np
 
 from robustsvm.blocks import Floats
 from robustsvm.points import UncertainPoints
-from robustsvm.scalars import as_flag, as_number
+from robustsvm.scalars import as_count, as_flag, as_generator, as_number
 
 
 def synthetic(
@@ -51,13 +51,15 @@ def synthetic(
     >>> points
     UncertainPoints(n=100, d=3, spread=Diagonal, p=2)
     """
-    n, d = _count(n, "n"), _count(d, "d", least=1)
-    rng = np.random.default_rng(random_state)
+    n, d = as_count(n, "n", 2), as_count(d, "d")
+    rng = as_generator(random_state)
     direction = rng.standard_normal(d)
     scale = 10.0 ** rng.uniform(-1.5, 1.5, d) if as_flag(badly_scaled, "badly_scaled") else np.ones(d)
     turn = np.linalg.qr(rng.standard_normal((d, d)))[0] if as_flag(rotated, "rotated") else None
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, got {dtype!r}.")
     X, y = np.empty((n, d), dtype), np.empty(n)
-    V = np.empty((n, d), dtype) if uncertain else None
+    V = np.empty((n, d), dtype) if as_flag(uncertain, "uncertain") else None
     for start in range(0, n, 10_000):
         rows = slice(start, min(n, start + 10_000))
         x = rng.standard_normal((rows.stop - rows.start, d))
@@ -114,17 +116,11 @@ def rings(
 
 
 def _start(n: int, random_state: Any) -> tuple[np.random.Generator, Floats, Floats]:
-    n = _count(n, "n")
-    rng = np.random.default_rng(random_state)
+    n = as_count(n, "n", 2)
+    rng = as_generator(random_state)
     return rng, np.where(np.arange(n) % 2 == 0, 1.0, -1.0), rng.random(n)
 
 
 def _measured(X: Floats, bars: Floats, noise: float, rng: np.random.Generator) -> UncertainPoints:
     """Means drawn within their error bars and with a scatter of their own."""
     return UncertainPoints(X + np.hypot(bars, noise)[:, None] * rng.standard_normal(X.shape), std=bars)
-
-
-def _count(value: Any, name: str, least: int = 2) -> int:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
-    return int(value)

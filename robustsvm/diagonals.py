@@ -81,7 +81,7 @@ class Diagonal(Spread):
             return super()._aligned(w, omega, q, nu, rows)
         # e_k = std_k w / norm_k; a hair shorter, because a direction longer than 1 would make a false bound.
         norms = self._seen(w, 2.0, nu, rows) * (1.0 + 1e-15 * (len(w) + 8))
-        return w * ((omega / np.where(norms > 0, norms, np.inf)) @ self._variances(rows))
+        return w * ((omega / np.where(norms > 1e-290, norms, np.inf)) @ self._variances(rows))
 
     def largest_deviations(self) -> Floats:
         """The largest stored error bar of each feature, times the largest radius, shape (d,)."""

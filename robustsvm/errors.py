@@ -17,11 +17,17 @@ class FalseBoundError(AssertionError):
 
 
 class SolveInterrupted(KeyboardInterrupt):
-    """Ctrl-C during a solve. `solution` is the best point found until then, with its certificate."""
+    """Ctrl-C during a solve. `solution` is the best point found until then, with its certificate.
+
+    Before the first point has been judged it is where the solver stands, with a gap of infinity.
+    """
 
     def __init__(self, solution: Solution) -> None:
         super().__init__(f"interrupted after {solution.passes:.3g} passes at a gap of {solution.gap:.1e}")
         self.solution = solution
+
+    def __reduce__(self) -> tuple[type[SolveInterrupted], tuple[Solution]]:
+        return type(self), (self.solution,)
 
 
 class SolverWarning(UserWarning):

@@ -22,16 +22,23 @@ def hyperplane_of(model: Any, b: Any = None, *, n_features: int | None = None) -
     n_features : int, optional
         How many weights there must be.
     """
-    if hasattr(model, "coef_"):
-        w, offset = model.coef_, model.intercept_
-    elif hasattr(model, "w") and hasattr(model, "b"):
-        w, offset = model.w, model.b
+    if hasattr(model, "coef_") or (hasattr(model, "w") and hasattr(model, "b")):
+        if b is not None:
+            raise TypeError(f"b comes with the {type(model).__name__}; leave it out (got {b!r}).")
+        w, offset = (model.coef_, model.intercept_) if hasattr(model, "coef_") else (model.w, model.b)
+    elif hasattr(model, "fit"):
+        raise TypeError(
+            f"{type(model).__name__} has no coef_: a linear model that has been fitted is needed "
+            '(SVC with kernel="linear"; of a Pipeline, its last step).'
+        )
     elif isinstance(model, tuple) and len(model) == 2 and np.ndim(model[0]) > 0:
         w, offset = model
-    elif np.ndim(model) > 0 and not isinstance(model, str):
+    elif isinstance(model, list) or (not isinstance(model, str) and np.ndim(model) > 0):
         w, offset = model, 0.0
     else:
-        raise TypeError(f"a Solution, a fitted linear estimator or (w, b) is needed, got {type(model).__name__}.")
+        raise TypeError(
+            f"a Solution, a fitted linear estimator, (w, b) or an array w is needed, got {type(model).__name__}."
+        )
     w = np.asarray(as_floats(w, "w"), np.float64)
     w = w[0] if w.ndim == 2 and w.shape[0] == 1 else w
     if w.ndim != 1 or (n_features is not None and len(w) != n_features):

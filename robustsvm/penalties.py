@@ -12,6 +12,12 @@ from robustsvm.norms import TINY
 from robustsvm.scalars import as_number
 
 
+def _length(z: Floats) -> float:
+    """The Euclidean norm, without the squares that vanish or overflow: 0 only for 0."""
+    largest = float(np.abs(z).max(initial=0.0))
+    return largest * float(np.linalg.norm(z / largest)) if 0 < largest < np.inf else largest
+
+
 class Curvature(Protocol):
     """A positive semidefinite matrix H, by what can be done with it."""
 
@@ -187,16 +193,16 @@ class Ball(Penalty):
 
     def conjugate(self, z: Floats) -> float:
         """Radius ||z||."""
-        return self.radius * float(np.linalg.norm(z))
+        return self.radius * _length(z)
 
     def conjugate_maximiser(self, z: Floats) -> Floats:
         """Radius z / ||z||."""
-        norm = float(np.linalg.norm(z))
-        return z * (self.radius / norm) if norm > 0 else np.zeros_like(z)
+        norm = _length(z)
+        return (z / norm) * self.radius if norm > 0 else np.zeros_like(z)
 
     def conjugate_error(self, z: Floats, error: Floats) -> float:
         """Radius ||error||."""
-        return self.radius * float(np.linalg.norm(error))
+        return self.radius * _length(error)
 
     def best_scale(self, gain: float, z: Floats) -> float:
         """Linear in t: all or nothing."""

@@ -19,6 +19,7 @@ from robustsvm.checks import (
 )
 from robustsvm.indexing import as_columns, as_rows
 from robustsvm.norms import conjugate_exponent
+from robustsvm.scalars import as_generator
 from robustsvm.spreads import Certain, Diagonal, Full, Isotropic, Spread, concatenated
 
 
@@ -271,7 +272,7 @@ class UncertainPoints:
         self._require_gaussian("sample() reads the points as Gaussians")
         if not isinstance(k, (int, np.integer)) or k < 1:
             raise ValueError(f"k must be a whole number of at least 1, got {k!r}.")
-        rng = np.random.default_rng(random_state)
+        rng = as_generator(random_state)
         means = dense(self.means)
         n, d = self.shape
         draws = np.empty((k, n, d))

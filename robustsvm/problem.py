@@ -164,10 +164,13 @@ class Problem(Scanned):
 
     def objective_at(self, w: Floats, b: float, m: Floats, s: Floats) -> float:
         """`objective` where margins and spreads at (w, b) are known."""
+        return (self.penalty.value(w) + self.risk_at(w, b, m, s)) * (1.0 + len(self.y) * 1e-18)
+
+    def risk_at(self, w: Floats, b: float, m: Floats, s: Floats) -> float:
+        """The mean loss, of margins and spreads as large as rounding may have hidden."""
         missed, unseen = self.margin_rounding(w, b)
         unseen = 0.0 if self.points.spread.is_zero else unseen
-        risk = float(np.mean(self.weights * self.loss.value(m + missed, s + unseen)))
-        return (self.penalty.value(w) + risk) * (1.0 + len(self.y) * 1e-18)
+        return float(np.mean(self.weights * self.loss.value(m + missed, s + unseen)))
 
     def gradient(self, w: Any, b: float = 0.0) -> tuple[Floats, float]:
         """A subgradient of P in w and in b (0 when there is no intercept); the gradient where P has one."""

@@ -18,8 +18,8 @@ from robustsvm.solvers.choice import choose
 def path(problem: Problem, lams: Any, solver: str = "auto", **options: Any) -> list[Solution]:
     """Solve `problem` for every lam in `lams`, with a certificate each.
 
-    Problems are solved from the largest lam to the smallest, each started at the solution before it (a cone program
-    is compiled once instead). The penalty that `problem` has does not matter.
+    Problems are solved from the largest lam to the smallest, each started at the solution before it where the solver
+    can start anywhere. The penalty that `problem` has does not matter.
 
     Parameters
     ----------
@@ -47,32 +47,26 @@ def path(problem: Problem, lams: Any, solver: str = "auto", **options: Any) -> l
         raise TypeError(f"path takes a Problem, got {type(problem).__name__}; a formulation has one as .problem.")
     if isinstance(problem, ChunkedProblem):
         raise TypeError("path takes a Problem in memory; solve a stream for each lam by itself.")
-    if not np.iterable(lams) or isinstance(lams, str):
+    if not np.iterable(lams) or isinstance(lams, (str, set, dict)):
         raise TypeError(f"lams must be a sequence of positive numbers, got {lams!r}.")
-    values = [as_number(lam, "lams", above=0.0) for lam in lams]
+    values = [as_number(lam, f"lams[{k}]", above=0.0) for k, lam in enumerate(lams)]
     if not values:
         raise ValueError("lams is empty; give at least one positive number.")
-    if "warm_start" in options:
+    if options.get("warm_start") is not None:
         raise TypeError("warm_start means nothing to path, which starts each solve where the last one ended.")
-    name = choose(problem, "callback" in options or "max_passes" in options)[0] if solver == "auto" else solver
+    problems = {lam: problem.with_penalty(Ridge(lam)) for lam in sorted(set(values), reverse=True)}
+    warm = chooses_steps(solver, problem, options)
     found: dict[float, Solution] = {}
-    if name == "exact":
-        return _exact(problem, values, options)
-    last: Solution | None = None
-    for lam in sorted(set(values), reverse=True):
-        start = None if last is None else (last.w, last.b)
-        last = found[lam] = solve(problem.with_penalty(Ridge(lam)), name, warm_start=start, **options)
+    start: Any = None
+    for lam, stated in problems.items():
+        found[lam] = solve(stated, solver, **options | {"warm_start": start})
+        start = (found[lam].w, found[lam].b) if warm else None
     return [found[lam] for lam in values]
 
 
-def _exact(problem: Problem, lams: list[float], options: dict[str, Any]) -> list[Solution]:
-    # Here, so that paths of large problems do without CVXPY.
-    from robustsvm.formulations import from_problem
-
-    options.pop("random_state", None)  # no chance in it
-    form = from_problem(problem.with_penalty(Ridge(lams[0])))
-    found = []
-    for lam in lams:
-        form.parameters["lam"].value = lam
-        found.append(form.solve(**options))
-    return found
+def chooses_steps(solver: str, problem: Problem, options: dict[str, Any]) -> bool:
+    """Whether the solver will be one that can start anywhere."""
+    if solver != "auto":
+        return solver not in ("exact", "pegasos")
+    steps = options.get("callback") is not None or options.get("max_passes") is not None
+    return "cvxpy_solver" not in options and choose(problem, steps)[0] == "batch"

@@ -24,6 +24,23 @@ def as_number(value: Any, name: str, *, above: float | None = None, at_least: fl
     return number
 
 
+def as_generator(random_state: Any) -> np.random.Generator:
+    """A generator of random numbers from a seed, a Generator, or None."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    whole = isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool)
+    if random_state is not None and (not whole or random_state < 0):
+        raise ValueError(f"random_state must be a whole number >= 0, a numpy Generator or None, got {random_state!r}.")
+    return np.random.default_rng(random_state)
+
+
+def as_count(value: Any, name: str, least: int = 1) -> int:
+    """A whole number of at least `least`."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
+    return int(value)
+
+
 def as_flag(value: Any, name: str) -> bool:
     """True or False, and nothing that merely looks like it."""
     if not isinstance(value, (bool, np.bool_)):

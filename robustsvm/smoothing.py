@@ -42,8 +42,13 @@ class Look:
 
     def objective(self, b: float) -> float:
         """P(w, b), rounded up as `Problem.objective` does."""
-        shifted = self.m - self.problem.y * (b - self.b)
+        shifted = self.m - self.problem.y * (b - self.b) if b != self.b else self.m
         return self.problem.objective_at(self.w, b, shifted, self.problem.points.spread.expand(self.norms))
+
+    @property
+    def risk(self) -> float:
+        """The mean loss at (w, b), rounded up."""
+        return self.problem.risk_at(self.w, self.b, self.m, self.problem.points.spread.expand(self.norms))
 
     def spreads(self, nu: float) -> Floats:
         """What w sees of each point, the norms smoothed by `nu`."""
@@ -63,6 +68,9 @@ class Look:
         if not (balance and problem.fit_intercept):
             return View(self, mu, nu, self.b, self.m, s, *problem.loss.smoothed(self.m, s, mu))
         shift, m, smoothed = _balanced(problem, self.m, s, mu)
+        if abs(self.b) > 1e3 * (1.0 + abs(self.b + shift)) and problem.offset is None:
+            # Margins taken at a huge intercept have lost the digits that count at a small one.
+            return Look(problem, self.w, self.b + shift).through(mu)
         return View(self, mu, nu, self.b + shift, m, s, *smoothed)
 
 

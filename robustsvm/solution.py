@@ -68,7 +68,8 @@ class Certificate:
     gap : float
         `relative_gap` of the two.
     source : str
-        Where the bound came from: "dual" (given by the caller), "slopes", "kinks", "exact", "batch", or "none".
+        Where the bound came from: "dual" (given by the caller), "slopes", "kinks", "exact", "batch",
+        "stochastic", or "none".
     passes : float
         Passes over the data that it took; a cone solver's work is not counted in passes.
     dual : Dual or None
@@ -108,8 +109,8 @@ class Solution:
         Cost. Passes over the data made by our own code; a cone solver's iterations are not passes.
     history : list of Step
         How objective and bound went.
-    dual : Dual
-        The dual point behind the bound.
+    dual : Dual or None
+        The dual point behind the bound; not kept for streams, where it is as long as the data.
     versions : dict
         Versions of the packages that took part.
     attempts : tuple of str

@@ -74,7 +74,9 @@ class MemoryData:
         self.mass = float(len(problem.y))
         self.n, self.d = problem.points.shape
         self.columns = scan_columns(problem.points.means) if problem.offset is not None else problem.columns
-        self.centred = not hasattr(problem.points.means, "indptr")
+        self.centred = problem.fit_intercept and not hasattr(problem.points.means, "indptr")
+        rows = np.sort(np.random.default_rng(0).permutation(self.n)[: max(4000, 10 * self.d)])
+        self.sample = problem.take(rows)
 
     def nu(self, mu: float) -> float:
         """Smoothing of the norms that goes with mu."""
@@ -178,7 +180,7 @@ class StreamData:
         scan: ColumnScan | None = None
         variances: Any = 0.0
         deviations: Any = 0.0
-        self.centred = True
+        self.centred = problem.fit_intercept
         kept = _Reservoir()
         for part in problem.parts():
             means, spread = part.points.means, part.points.spread
@@ -221,7 +223,7 @@ class StreamData:
             s = look.spreads(nu)
             losses, a, v = self.loss.smoothed(look.m, s, mu)
             smoothed_risk += float(part.weights @ losses)
-            risk += len(a) * (look.objective(b) - self.penalty.value(w))
+            risk += len(a) * look.risk
             k = part.weights * self.loss.curvature(look.m, s, mu)[0]
             bent, bent_squared = bent + float(k.sum()), bent_squared + float(k @ k)
             v = v.clip(0.0, self.loss.largest_v(a))

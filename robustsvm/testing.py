@@ -21,8 +21,8 @@ from robustsvm.hyperplanes import hyperplane_of
 from robustsvm.losses import ExpectedHinge, Hinge, Loss, WorstCase
 from robustsvm.points import UncertainPoints
 from robustsvm.problem import Problem
-from robustsvm.scalars import as_number
-from robustsvm.solution import Certificate, Solution, relative_gap
+from robustsvm.scalars import as_generator, as_number
+from robustsvm.solution import Certificate, Solution, honest_bound, relative_gap
 from robustsvm.solvers import solve
 
 
@@ -68,8 +68,8 @@ def reference_problems(random_state: int = 0) -> list[Reference]:
     ['hinge', 'worst_case', 'expected_hinge']
     """
     losses: list[Loss] = [Hinge(), WorstCase(gamma=0.3), ExpectedHinge()]
+    rng = as_generator(random_state)
     points, y = synthetic(400, 10, random_state=random_state)
-    rng = np.random.default_rng(random_state)
     found = [Reference(loss.name, Problem(points, y, loss, lam=1e-2)) for loss in losses]
     scaled, labels = synthetic(400, 10, badly_scaled=True, random_state=random_state)
     rotated, turned = synthetic(400, 10, badly_scaled=True, rotated=True, random_state=random_state)
@@ -110,13 +110,13 @@ def assert_certified(problem: Problem, w: Any, b: Any = None, gap: float = 1e-3)
     True
     >>> assert_certified(reference.problem, [0.0] * 10, gap=1e-3)
     Traceback (most recent call last):
-    AssertionError: objective 1, at least 0.412 possible: a gap of 5.9e-01, more than 0.001.
+    AssertionError: objective 1, at least 0.4119693 possible: a gap of 5.9e-01, more than 0.001.
     """
     gap = as_number(gap, "gap", at_least=0.0)
     found = certify(problem, w, b, tol=max(0.5 * gap, 1e-12))
     if not found.gap <= gap:
         raise AssertionError(
-            f"objective {found.objective:.3g}, at least {found.lower_bound:.3g} possible: "
+            f"objective {found.objective:.7g}, at least {found.lower_bound:.7g} possible: "
             f"a gap of {found.gap:.1e}, more than {gap:g}."
         )
     return found
@@ -131,11 +131,13 @@ def trace(problem: Problem, iterates: Iterable[Any], *, lower_bound: float | Non
     iterates : iterable of (w, b), arrays w, Solutions, or fitted linear models
         In the order the solver made them.
     lower_bound : float, optional
-        A bound that is known, such as ``solution.lower_bound``; by default the problem is solved for one.
+        A bound that is known, such as ``solution.lower_bound``; by default the problem is solved for one. One that
+        lies above an objective is false, and raises.
 
     Returns
     -------
     list of TracePoint
+        An iterate with NaN or infinity in it has an infinite objective.
 
     Examples
     --------
@@ -143,10 +145,18 @@ def trace(problem: Problem, iterates: Iterable[Any], *, lower_bound: float | Non
     >>> [round(point.gap, 2) for point in trace(problem, [[0.0] * 10, problem.y @ problem.points.means / 400])]
     [0.68, 0.41]
     """
-    bound = solve(problem).lower_bound if lower_bound is None else float(lower_bound)
+    if isinstance(iterates, (tuple, Solution)) or not isinstance(iterates, Iterable):
+        raise TypeError(f"iterates must be a list of (w, b), got {type(iterates).__name__}; pass [iterate] for one.")
+    bound = solve(problem).lower_bound if lower_bound is None else as_number(lower_bound, "lower_bound")
     found = []
-    for iterate in iterates:
-        pair = iterate if isinstance(iterate, tuple) else (iterate, None)
-        objective = problem.objective(*hyperplane_of(*pair, n_features=problem.points.shape[1]))
-        found.append(TracePoint(objective, relative_gap(objective, bound)))
+    for number, iterate in enumerate(iterates):
+        pair = iterate if isinstance(iterate, tuple) and len(iterate) == 2 else (iterate, None)
+        try:
+            objective = problem.objective(*hyperplane_of(*pair))
+        except (TypeError, ValueError) as error:
+            if "NaN or infinity" in str(error) or "overflow" in str(error):
+                objective = float("inf")  # a solver that diverged: the trace shows it
+            else:
+                raise type(error)(f"iterates[{number}]: {error}") from None
+        found.append(TracePoint(objective, relative_gap(objective, honest_bound(objective, bound))))
     return found

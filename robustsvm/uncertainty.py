@@ -8,7 +8,7 @@ import numpy as np
 
 from robustsvm.checks import as_floats, require_finite
 from robustsvm.points import UncertainPoints
-from robustsvm.scalars import as_number
+from robustsvm.scalars import as_count, as_number
 
 
 def image_shifts(images: Any, pixels: float = 1.0, *, shape: tuple[int, int] | None = None) -> UncertainPoints:
@@ -51,16 +51,19 @@ def image_shifts(images: Any, pixels: float = 1.0, *, shape: tuple[int, int] | N
     pixels = as_number(pixels, "pixels", at_least=0.0)
     if array.ndim == 2:
         side = round(np.sqrt(array.shape[1]))
-        height, width = (side, side) if shape is None else shape
+        height, width = (side, side) if shape is None else _as_shape(shape)
         if height * width != array.shape[1]:
             raise ValueError(
-                f"images of {array.shape[1]} pixels are not {height} x {width}; pass shape=(height, width)."
+                f"images of {array.shape[1]} pixels are not {height} x {width}; pass shape=(height, width), "
+                "or images[None] if this is one image."
             )
         array = array.reshape(len(array), height, width)
-    elif shape is not None and array.shape[1:] != tuple(shape):
-        raise ValueError(f"shape is {tuple(shape)}, but images have shape {array.shape[1:]}.")
+    elif shape is not None and array.shape[1:] != _as_shape(shape):
+        raise ValueError(f"shape is {_as_shape(shape)}, but images have shape {array.shape[1:]}.")
     if array.ndim != 3:
         raise ValueError(f"images must be (n, height, width) or (n, height * width), got shape {array.shape}.")
+    if array.size == 0:
+        raise ValueError(f"images is empty: shape {array.shape}.")
     require_finite(array, "images")
     n, height, width = array.shape
     factor = np.zeros((n, height, width, 2), array.dtype)
@@ -70,3 +73,9 @@ def image_shifts(images: Any, pixels: float = 1.0, *, shape: tuple[int, int] | N
     factor[:, :-1, :, 1] += half * array[:, 1:, :]
     factor[:, 1:, :, 1] -= half * array[:, :-1, :]
     return UncertainPoints(array.reshape(n, -1), factor=factor.reshape(n, height * width, 2))
+
+
+def _as_shape(shape: Any) -> tuple[int, int]:
+    if not isinstance(shape, (tuple, list)) or len(shape) != 2:
+        raise TypeError(f"shape must be (height, width), got {shape!r}.")
+    return as_count(shape[0], "shape[0]"), as_count(shape[1], "shape[1]")

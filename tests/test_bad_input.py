@@ -4,6 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.svm import LinearSVC
 
 import robustsvm as rs
 
@@ -167,6 +168,50 @@ MISTAKES = {
     "solver by the wrong name": (lambda: worst_case().solve(solver="ECOS"), TypeError, "cvxpy_solver='ECOS'"),
     "unknown option": (lambda: worst_case().solve(max_iters_typo=3), TypeError, "did not take.*max_iters_typo"),
     "option of another path": (lambda: rs.solve(problem(), "exact", max_passes=3), TypeError, "max_passes means"),
+    "option misspelt": (lambda: rs.solve(problem(), max_pases=3), TypeError, "did you mean max_passes"),
+    "option of another solver": (
+        lambda: rs.solve(problem(), batch_size=3),
+        TypeError,
+        'batch_size means nothing to solver="exact"; "auto" chose exact; it is an option of stochastic, pegasos',
+    ),
+    "no such option": (lambda: rs.solve(problem(), "batch", colour=3), TypeError, "there is no option colour of"),
+    "wrong tol": (lambda: rs.solve(problem(), "batch", tol=0.0), ValueError, "tol must be a finite number > 0"),
+    "tol a word again": (lambda: rs.solve(problem(), "stochastic", tol="small"), TypeError, "tol must be a finite"),
+    "passes": (lambda: rs.solve(problem(), "batch", max_passes=-1), ValueError, "max_passes must be"),
+    "callback": (lambda: rs.solve(problem(), "batch", callback=3), TypeError, "callback must be callable"),
+    "verbose": (lambda: rs.solve(problem(), "batch", verbose="yes"), ValueError, "verbose must be a whole number"),
+    "seed": (lambda: rs.solve(problem(), "stochastic", random_state="a"), ValueError, "random_state must be"),
+    "minibatch": (lambda: rs.solve(problem(), "stochastic", batch_size=0), ValueError, "batch_size must be"),
+    "step": (lambda: rs.solve(problem(), "pegasos", step="long"), ValueError, "step must be one of corrected, printed"),
+    "start too long": (
+        lambda: rs.solve(problem(), "batch", warm_start=np.ones(9)), ValueError, "warm_start: w must have shape"
+    ),
+    "start a list of two": (
+        lambda: rs.solve(problem(), "batch", warm_start=[np.ones(2), 1.0]), ValueError, "warm_start: w must be a rect"
+    ),
+    "start not fitted": (
+        lambda: rs.solve(problem(), "batch", warm_start=LinearSVC()), TypeError, "warm_start: LinearSVC has no coef_"
+    ),
+    "start with pegasos": (
+        lambda: rs.solve(problem(), "pegasos", warm_start=np.ones(2)), TypeError, "warm_start means nothing to solver"
+    ),
+    "pegasos in a ball": (
+        lambda: rs.solve(problem().with_penalty(rs.penalties.Ball(1.0)), "pegasos"), TypeError, "needs a Ridge penalty"
+    ),
+    "path of nothing": (lambda: rs.path(problem(), []), ValueError, "lams is empty"),
+    "path of a negative": (lambda: rs.path(problem(), [1.0, -1.0]), ValueError, r"lams\[1\] must be"),
+    "path of one": (lambda: rs.path(problem(), 1.0), TypeError, "lams must be a sequence"),
+    "b of a solution": (
+        lambda: rs.certify(problem(), rs.solve(problem()), 1e-3), TypeError, "b comes with the Solution; leave it out"
+    ),
+    "chunks a list": (lambda: rs.Problem.from_chunks([], rs.losses.Hinge(), 1.0), TypeError, "chunks must be a call"),
+    "trace of a pair": (lambda: rs.testing.trace(problem(), (1.0, 2.0)), TypeError, "iterates must be a list"),
+    "trace of the wrong length": (
+        lambda: rs.testing.trace(problem(), [np.ones(7)], lower_bound=0.0), ValueError, r"iterates\[0\]: w must have"
+    ),
+    "false bound": (
+        lambda: rs.testing.trace(problem(), [np.zeros(2)], lower_bound=9.0), rs.errors.FalseBoundError, "exceeds"
+    ),
     "solve points": (lambda: rs.solve(POINTS), TypeError, "solve takes a Problem, got UncertainPoints"),
     "constraint a list": (lambda: worst_case().subject_to([True]), TypeError, "subject_to takes CVXPY constraints"),
     # -- certify

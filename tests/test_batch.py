@@ -1,6 +1,7 @@
 """The batch solver: certified at every scale, deterministic, and stopped by whoever has a reason to."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -184,6 +185,26 @@ def test_ctrl_c_from_outside():
     """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", textwrap.dedent(code)], capture_output=True, text=True)
     assert "handed over" in done.stdout, done.stderr
+
+
+def test_an_interrupt_is_handed_over_whole_and_early():
+    problem = synthetic(LOSSES[1], n=200)
+    for solver in ("batch", "stochastic", "subgradient"):
+        with pytest.raises(rs.errors.SolveInterrupted) as caught:
+            rs.solve(problem, solver, callback=lambda _: signal.raise_signal(signal.SIGINT), random_state=0)
+        again = pickle.loads(pickle.dumps(caught.value))
+        np.testing.assert_array_equal(again.solution.w, caught.value.solution.w)
+        assert caught.value.solution.w.any() == (solver == "stochastic")  # the others look at 0 first
+
+
+def test_no_solver_is_worse_than_its_start():
+    problem = synthetic(LOSSES[1], n=300)
+    best = rs.solve(problem, "exact")
+    for solver in ("batch", "stochastic", "subgradient"):
+        for factor in (1.0, 1.3, 2.0):
+            found = rs.solve(problem, solver, tol=0.9, warm_start=(factor * best.w, best.b), random_state=0)
+            assert found.objective <= problem.objective(factor * best.w, best.b) * (1 + 1e-12)
+            assert found.gap <= 0.9
 
 
 def test_a_progress_bar_shows_passes_and_gap(capsys):

@@ -104,7 +104,11 @@ def with_nan(part, y):
 MISTAKES = {
     "NaN": (bad_chunks(3, with_nan), ValueError, "chunk 3: X contains NaN"),
     "columns": (bad_chunks(2, lambda p, y: (p.columns([0, 1]), y)), ValueError, "chunk 2 has 2 columns"),
-    "spread": (bad_chunks(2, lambda p, y: (p.means, y)), ValueError, "chunk 2 has 4 columns, .* Certain spreads"),
+    "spread": (
+        bad_chunks(2, lambda p, y: (p.means, y)),
+        ValueError,
+        "chunk 2 has 4 columns, .* Certain .rank 0. spreads",
+    ),
     "labels": (bad_chunks(4, lambda p, y: (p, y + 1)), ValueError, r"chunk 4: y must hold -1 and \+1"),
     "no labels": (bad_chunks(1, lambda p, y: p), TypeError, r"chunk 1 must be \(points, y\)"),
     "lengths": (bad_chunks(5, lambda p, y: (p, y[:-1])), ValueError, "chunk 5: y must have one label per sample"),
@@ -117,6 +121,7 @@ MISTAKES = {
     "empty": (lambda: iter(()), ValueError, "chunks gave no chunk at all"),
     "nothing": (lambda: None, TypeError, r"chunks\(\) must return an iterator"),
     "one class": (lambda: iter([(np.eye(3), np.ones(3))]), ValueError, "one class only"),
+    "a function of something": (lambda number: iter(()), TypeError, "missing 1 required positional"),
     "a list": ([(np.eye(3), np.ones(3))], TypeError, "chunks must be a callable.*A list goes in as lambda"),
 }
 
@@ -143,8 +148,60 @@ def test_a_stream_that_changes_its_length_is_noticed():
         rows = slice(next(sizes))
         return cut(points[rows], y[rows], 100)()
 
-    with pytest.raises(ValueError, match="500 samples at first and 400"):
+    with pytest.raises(ValueError, match="gave 5 chunks at first and 4 on a later pass"):
         rs.solve(rs.Problem.from_chunks(chunks, LOSS, lam=1e-2))
+
+
+@pytest.mark.parametrize("what", ("noise", "labels", "order"))
+def test_a_stream_that_changes_is_noticed(what):
+    points, y = rs.datasets.synthetic(500, 4)
+    rng = np.random.default_rng(0)
+    passes = iter(range(100))
+
+    def chunks():
+        late, X, labels = next(passes) >= 3, points.means, y
+        if late:
+            X = X + 0.01 * rng.normal(size=X.shape) if what == "noise" else X
+            labels = -y if what == "labels" else y
+        parts = list(cut(rs.UncertainPoints(X, var=points.spread.values), labels, 100)())
+        return iter(parts[::-1] if late and what == "order" else parts)
+
+    with pytest.raises(ValueError, match=r"chunk 1 is not what it was on the first pass: .* same order every time"):
+        rs.solve(rs.Problem.from_chunks(chunks, LOSS, lam=1e-2), tol=1e-9, random_state=0)
+
+
+def test_streams_can_be_judged():
+    points, y = rs.datasets.synthetic(2000, 4)
+    stream, problem = rs.Problem.from_chunks(cut(points, y), LOSS, lam=1e-2), rs.Problem(points, y, LOSS, lam=1e-2)
+    w = np.ones(4)
+    assert stream.objective(w, 0.3) == pytest.approx(problem.objective(w, 0.3), rel=1e-12)
+    certificate = rs.certify(stream, w, 0.3, tol=2e-2)
+    assert certificate.source == "stochastic"
+    assert certificate.objective == stream.objective(w, 0.3)
+    optimum = rs.solve(problem, "batch")
+    assert optimum.objective * 0.98 <= certificate.lower_bound <= optimum.objective * (1 + 1e-12)
+    assert rs.testing.trace(stream, [w], lower_bound=optimum.lower_bound)[0].objective == stream.objective(w)
+    with pytest.raises(TypeError, match="effort be 3"):
+        rs.certify(stream, w, effort=1)
+    once = rs.Problem.from_chunks(cut(points, y)(), LOSS, lam=1e-2)
+    with pytest.raises(TypeError, match="read once only"):
+        once.objective(w)
+    with pytest.raises(TypeError, match="warm_start means nothing to a stream that can be read once"):
+        rs.solve(once, warm_start=w)
+
+
+def test_a_stream_is_read_as_often_as_is_said():
+    points, y = rs.datasets.synthetic(7000, 10)
+    reads = 0
+
+    def chunks():
+        nonlocal reads
+        for chunk in cut(points, y)():
+            reads += 1
+            yield chunk
+
+    solution = rs.solve(rs.Problem.from_chunks(chunks, LOSS, lam=1e-2), tol=1e-2, random_state=0)
+    assert reads / 10 <= solution.passes <= reads / 10 + 1
 
 
 def test_an_error_of_the_users_own_comes_through():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
+from difflib import get_close_matches
 from inspect import signature
 from typing import Any
 
@@ -54,17 +55,19 @@ def solve(
     tol : float
         Relative duality gap at which the solution is called optimal; nothing else ends a solve well.
     max_passes : float, optional
-        Passes over the data after which to give up: 500 for batch, 100 for stochastic by default.
+        Passes over the data after which to give up, looked at after each step or epoch; by default 500 for batch,
+        100 for stochastic, 20 for pegasos, 200 for subgradient. ``math.inf``: never.
     warm_start : Solution, (w, b) or fitted linear model, optional
-        Where to start.
+        Where to start; not for exact and pegasos. With "auto" it, `max_passes` and `callback` make batch the choice.
     callback : callable, optional
-        Called after each step with the Solution so far; a true result ends the solve.
+        Called after each step with the best Solution so far (its status is "running"); a true result ends the solve.
     verbose : int
-        1 draws a progress bar (tqdm's: ``pip install "robustsvm[progress]"``).
+        1 draws a progress bar (tqdm's: ``pip install "robustsvm[progress]"``); the exact solver prints CVXPY's log.
     random_state : int or Generator, optional
         Seed of the stochastic solvers.
     **params
-        Options of the solver: ``batch_size`` of stochastic and pegasos, ``step`` of pegasos, CVXPY's of exact.
+        Options of the solver: ``batch_size`` of stochastic (128) and pegasos (20), ``step`` of pegasos
+        ("corrected" or, as the paper has it, "printed"), CVXPY's of exact.
 
     Returns
     -------
@@ -89,7 +92,10 @@ def solve(
     (True, True)
     """
     if not isinstance(problem, (Problem, ChunkedProblem)):
-        raise TypeError(f"solve takes a Problem, got {type(problem).__name__}; a formulation has its own .solve().")
+        raise TypeError(
+            f"solve takes a Problem, got {type(problem).__name__}; state one by rs.Problem(points, y, loss, lam). "
+            "A formulation has its own .solve()."
+        )
     if not isinstance(solver, str) or solver not in ("auto", *SOLVERS):
         names = ", ".join(["auto", *SOLVERS])
         raise ValueError(f'solver must be one of {names}, got {solver!r}; cvxpy_solver="ECOS" chooses a cone solver.')
@@ -106,13 +112,28 @@ def solve(
     run, known = SOLVERS[name], signature(SOLVERS[name]).parameters
     if "random_state" in known:  # the others are deterministic, whatever the seed
         params["random_state"] = random_state
-    unknown = [key for key in params if key not in known]
-    if name != "exact" and unknown:
-        raise TypeError(f'{unknown[0]} means nothing to solver="{name}"; leave it out.')
+    for key in params:
+        if key not in known:
+            _require_meaning(key, name, solver)
     found = replace(run(problem, tol=tol, **params), reason=reason)
     if solver == "auto" and name == "batch" and found.status == "tolerance_not_reached":
         return _rescued(problem, found, tol)
     return found
+
+
+def _require_meaning(key: str, name: str, asked: str) -> None:
+    """Raise for an option that the solver does not know, unless it may be one of CVXPY's."""
+    owners = [other for other, run in SOLVERS.items() if key in signature(run).parameters]
+    chosen = f'; "auto" chose {name}' if asked == "auto" else ""
+    if owners and not (name == "exact" and key == "verbose"):
+        raise TypeError(f'{key} means nothing to solver="{name}"{chosen}; it is an option of {", ".join(owners)}.')
+    names = {option for run in SOLVERS.values() for option in signature(run).parameters} - {"problem", "cvxpy_options"}
+    close = get_close_matches(key, names, 1, 0.75)
+    if close and key not in names:
+        raise TypeError(f"there is no option {key}; did you mean {close[0]}?")
+    if name != "exact":
+        known = ", ".join(sorted(set(signature(SOLVERS[name]).parameters) - {"problem"}))
+        raise TypeError(f'there is no option {key} of solver="{name}"{chosen}; those it has: {known}.')
 
 
 def _rescued(problem: Any, found: Solution, tol: float) -> Solution:

@@ -23,11 +23,12 @@ from robustsvm.kinks import kink_dual
 from robustsvm.problem import Problem
 from robustsvm.smoothing import Look, View
 from robustsvm.solution import Solution, relative_gap
-from robustsvm.solvers.books import Callback, Proposal, Proposals, as_options, keep_books
+from robustsvm.solvers.books import Callback, Proposal, Proposals, as_options, as_start, keep_books
 
 FIRST_MU = 0.5  # margins
 SMALLEST_MU = 1e-11
 CUT = 0.2  # of mu, after a full step
+SHORT, FIRST_DAMPING = 0.15, 1e-2  # a step after which curvature is added, and how much at first
 FAR = 100.0  # times larger than what smoothing costs
 GROWTH = 8  # from one sample to the next larger
 STALLED = 30  # steps without a better gap
@@ -43,10 +44,10 @@ def solve_batch(
     verbose: int = 0,
 ) -> Solution:
     """Minimise `problem` by full passes over the data; deterministic. See the module for the method."""
-    n, d = problem.points.shape
-    tol, limit, start = as_options(d, problem.fit_intercept, tol, max_passes, warm_start, callback, most=500.0)
-    proposals = batch_steps(problem, tol, start)
-    return keep_books("batch", (n, d), proposals, tol=tol, max_passes=limit, callback=callback, verbose=verbose)
+    options = as_options(tol, max_passes, callback, verbose, most=500.0)
+    start = as_start(warm_start, problem.points.shape[1], problem.fit_intercept)
+    proposals = batch_steps(problem, options.tol, start)
+    return keep_books("batch", proposals, options, start=start, n_features=problem.points.shape[1])
 
 
 def batch_steps(problem: Problem, tol: float, start: tuple[Floats, float] | None) -> Proposals:
@@ -55,8 +56,10 @@ def batch_steps(problem: Problem, tol: float, start: tuple[Floats, float] | None
     n, d = problem.points.shape
     passes, mu = 0.0, FIRST_MU
     if start is not None:
-        w, b = start
-        mu, passes = _fitting_mu(problem, w, b), 2.5
+        w, b = problem.penalty.prox(start[0], 0.0), start[1]
+        look = Look(problem, w, b)
+        yield Proposal(w, b, look.objective(b), float("-inf"), None, 0.5)
+        mu, passes = _fitting_mu(look), 2.0
     else:
         w, b = np.zeros(d), 0.0
         for part in _samples(problem, rng):
@@ -88,9 +91,8 @@ def _samples(problem: Problem, rng: np.random.Generator) -> Generator[Problem, N
         size *= GROWTH
 
 
-def _fitting_mu(problem: Problem, w: Floats, b: float) -> float:
-    """The smoothing at which the slopes at (w, b) give the best bound: w is near the minimiser there."""
-    look = Look(problem, w, b)
+def _fitting_mu(look: Look) -> float:
+    """The smoothing at which the slopes at w give the best bound: w is near the minimiser there."""
     tried = [look.through(mu) for mu in (FIRST_MU, 3e-2, 2e-3, 1e-4)]
     return max(tried, key=lambda view: view.bound[0]).mu
 
@@ -102,21 +104,26 @@ def newton_steps(
     n, d = problem.points.shape
     budget = max(10 * d, min(4000, max(1000, n // 8)))
     view, cost = Look(problem, w, b).through(mu), 0.5
-    best_gap, since, stuck, cut = float("inf"), 0, 0, CUT
+    best_gap, since, stuck, cut, damping = float("inf"), 0, 0, CUT, 0.0
     best_objective, best_bound = float("inf"), float("-inf")
     while True:
         yield view, cost + 0.5
+        falling = view.objective < 0.99 * best_objective
         best_objective, best_bound = min(best_objective, view.objective), max(best_bound, view.bound[0])
         gap = relative_gap(best_objective, best_bound)
-        since = 0 if gap < 0.9 * best_gap else since + 1
+        since = 0 if gap < 0.9 * best_gap or falling else since + 1
         best_gap = min(gap, best_gap)
         if since >= STALLED or view.mu < SMALLEST_MU or stuck >= 6:
             return
-        H = RiskCurvature(view, budget, rng)
+        H = RiskCurvature(view, budget, rng, damping)
         step = problem.penalty.newton_step(view.w, view.z, H)
         look, size, trials = _line_search(view, step, -float(H.follow @ step))
         cost = H.passes + 0.5 * trials
         stuck = 0 if size > 0 else stuck + 1
+        if size < SHORT:
+            damping = max(2.0 * damping, FIRST_DAMPING)
+        elif size == 1.0:
+            damping = 0.25 * damping if damping > FIRST_DAMPING else 0.0
         cut = max(CUT, cut**2) if size == 1.0 else min(np.sqrt(cut), 0.8)
         mu = 0.5 * view.mu if size == 0 else _next_mu(view, tol, cut) if size == 1.0 else view.mu
         view = look.through(mu)

@@ -14,8 +14,9 @@ from robustsvm.blocks import Floats
 from robustsvm.dual import dual_bound
 from robustsvm.penalties import Ridge
 from robustsvm.problem import Problem
+from robustsvm.scalars import as_count, as_generator
 from robustsvm.solution import Solution
-from robustsvm.solvers.books import Callback, Proposal, Proposals, as_options, keep_books
+from robustsvm.solvers.books import Callback, Proposal, Proposals, as_options, as_start, keep_books
 from robustsvm.solvers.minibatch import Minibatch, shuffled
 
 PEGASOS_STEPS = ("corrected", "printed")
@@ -47,14 +48,10 @@ def solve_pegasos(
         raise TypeError(f'solver="pegasos" needs a Ridge penalty, got {problem.penalty!r}; use "stochastic".')
     if step not in PEGASOS_STEPS:
         raise ValueError(f"step must be one of {', '.join(PEGASOS_STEPS)}, got {step!r}.")
-    if not isinstance(batch_size, (int, np.integer)) or batch_size < 1:
-        raise ValueError(f"batch_size must be a whole number of at least 1, got {batch_size!r}.")
-    n, d = problem.points.shape
-    tol, limit, _ = as_options(d, problem.fit_intercept, tol, max_passes, None, callback, most=20.0)
-    shrink = 1.0 / batch_size if step == "printed" else 1.0
-    rng = np.random.default_rng(random_state)
-    proposals = _pegasos(problem, int(batch_size), shrink, rng)
-    return keep_books("pegasos", (n, d), proposals, tol=tol, max_passes=limit, callback=callback, verbose=verbose)
+    size = as_count(batch_size, "batch_size")
+    options = as_options(tol, max_passes, callback, verbose, most=20.0)
+    proposals = _pegasos(problem, size, 1.0 / size if step == "printed" else 1.0, as_generator(random_state))
+    return keep_books("pegasos", proposals, options, n_features=problem.points.shape[1])
 
 
 def _pegasos(problem: Problem, size: int, shrink: float, rng: np.random.Generator) -> Proposals:
@@ -80,24 +77,24 @@ def solve_subgradient(
     callback: Callback | None = None,
     verbose: int = 0,
 ) -> Solution:
-    """The proximal subgradient method on all data: steps of length 1/sqrt(t), scaled by the first subgradient."""
-    n, d = problem.points.shape
-    tol, limit, start = as_options(d, problem.fit_intercept, tol, max_passes, warm_start, callback, most=200.0)
+    """The proximal subgradient method on all data: steps of length 1/sqrt(t), scaled by the subgradient at 0."""
+    options, d = as_options(tol, max_passes, callback, verbose, most=200.0), problem.points.shape[1]
+    start = as_start(warm_start, d, problem.fit_intercept)
     proposals = _subgradient(problem, start or (np.zeros(d), 0.0))
-    return keep_books("subgradient", (n, d), proposals, tol=tol, max_passes=limit, callback=callback, verbose=verbose)
+    return keep_books("subgradient", proposals, options, start=start, n_features=d)
 
 
 def _subgradient(problem: Problem, start: tuple[Floats, float]) -> Proposals:
     w, b = problem.penalty.prox(start[0], 0.0), start[1]
-    t, scale = 0, None
+    # At 0, not at the start: near a good start the subgradient is small, and one over it no measure of anything.
+    first, slope = problem.gradient(np.zeros_like(w), 0.0)
+    size = float(np.hypot(np.linalg.norm(first), slope))
+    scale, t = 1.0 / size**2 if size > 0 else 1.0, 0
     while True:
         t += 1
         yield judged(problem, w, b, cost=1.0)
         gradient, slope = problem.gradient(w, b)
         risk = gradient - problem.penalty.gradient(w)
-        if scale is None:
-            size = float(np.hypot(np.linalg.norm(risk), slope))
-            scale = 1.0 / size**2 if size > 0 else 1.0
         eta = scale / np.sqrt(t)
         w, b = problem.penalty.prox(w - eta * risk, eta), b - eta * slope
 

@@ -23,6 +23,7 @@ from robustsvm.penalties import Penalty
 from robustsvm.problem import Problem
 
 LOOKED_AT = 2000  # rows that lengths and the largest eigenvalue are taken from
+LEAST_BEND = 1e-2  # mean curvature that is counted on even where none is seen: margins will move
 DAMPING = 0.1  # of a metric by second derivatives: the share of mean curvature, spread as the features are
 
 
@@ -60,6 +61,8 @@ class FeatureScales:
     def __init__(self, columns: ColumnScan, part: Problem, centred: bool, rng: np.random.Generator) -> None:
         self.centre = columns.means if centred else np.zeros(len(columns.total))
         squares = columns.variances if centred else columns.squares / columns.count
+        # Along its own direction a spread bends nothing, across it at most as much as its variance does.
+        squares = squares + part.loss.steepest**2 * part.points.spread.mean_variances()
         self.squares = np.maximum(squares, 1e-12 * max(float(squares.max()), 1e-300))
         rows = np.sort(rng.permutation(len(part.y))[:LOOKED_AT])
         scaled = (dense(part.points.means[rows]) - self.centre) / np.sqrt(self.squares)
@@ -73,7 +76,7 @@ class FeatureScales:
 
     def with_curvature(self, bend: float, peak: float) -> FeatureScales:
         """The same for losses of mean curvature `bend`, that of the curved ones `peak`."""
-        self.bend, self.peak = max(bend, 1e-300), max(peak, 1e-300)
+        self.bend, self.peak = max(bend, LEAST_BEND), max(peak, LEAST_BEND)
         return self
 
     def rate(self, size: int) -> float:
@@ -101,7 +104,7 @@ class SecondDerivatives:
 
     def __init__(self, H: RiskCurvature, scales: FeatureScales, sharper: float) -> None:
         assert H.H is not None
-        self.bend = max(float(H.k.sum()), 1e-300)
+        self.bend = max(float(H.k.sum()), LEAST_BEND)
         self.centre = H.follow
         self.matrix = H.H + np.diag(DAMPING * self.bend * scales.squares)
         solved = solve_scaled(self.matrix, H.h.T).T

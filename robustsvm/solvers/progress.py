@@ -38,4 +38,4 @@ def _bar(solver: str) -> Any:
         from tqdm.auto import tqdm
     except ImportError:
         raise ImportError('verbose=1 draws its bar with tqdm; pip install "robustsvm[progress]".') from None
-    return tqdm(desc=solver, unit=" passes", bar_format="{desc}: {n:.1f}{unit} [{elapsed}, {postfix}]")
+    return tqdm(desc=solver, unit=" passes", bar_format="{desc}: {n:.1f}{unit} [{elapsed}{postfix}]")
