@@ -187,9 +187,13 @@ class Spread(ABC):
 
     def norm_hessian(self, w: Floats, q: float, nu: float, atoms: Any, weights: Floats) -> Floats:
         """The Hessian in w of ``sum_k weights_k ||B_k.T w||_q``, norms smoothed by `nu`, over some of the atoms."""
-        E, D, c = norm_curvature(self._project(w, atoms), q, nu)
-        images = self._image(E, atoms) * np.sqrt(weights * c)[:, None]
-        return self.curved(weights[:, None] * D, atoms) - images.T @ images
+        total = np.zeros((self.n_features, self.n_features))
+        for rows in row_blocks(len(atoms), self.n_features * max(1, self.rank)):
+            some = atoms[rows]
+            E, D, c = norm_curvature(self._project(w, some), q, nu)
+            images = self._image(E, some) * np.sqrt(weights[rows] * c)[:, None]
+            total += self.curved(weights[rows, None] * D, some) - images.T @ images
+        return total
 
     def largest_deviations(self) -> Floats:
         """Largest standard deviation of each feature over the atoms, times the largest radius, shape (d,)."""

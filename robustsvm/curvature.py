@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from robustsvm.blocks import Floats, dense, matvec, rmatvec
+from robustsvm.blocks import Floats, dense, matvec, rmatvec, row_blocks
 from robustsvm.norms import TINY, norm_curvature, smoothed_directions
 from robustsvm.smoothing import View
 
 DENSE_FEATURES = 2000  # up to here the Hessian is a matrix; beyond, a product with vectors
+DENSE_ROWS = 2000  # up to here the matrix of their products preconditions the latter
 GRAM_COST = 1.0 / 40.0  # passes that a Gram matrix of all samples costs per feature (measured)
 
 
@@ -49,9 +50,13 @@ class RiskCurvature:
         Draws them.
     damping : float
         Mean curvature to add, as if of losses that are not near the kink yet: times the mean squares of the features.
+    keep : bool
+        Whether to keep the rows h sqrt(k).
     """
 
-    def __init__(self, view: View, budget: int, rng: np.random.Generator, damping: float = 0.0) -> None:
+    def __init__(
+        self, view: View, budget: int, rng: np.random.Generator, damping: float = 0.0, keep: bool = False
+    ) -> None:
         problem = view.problem
         self.w, self.q, self.nu, self.spread = view.w, problem.points.q, view.nu, problem.points.spread
         k, r = problem.loss.curvature(view.m, view.s, view.mu)
@@ -74,20 +79,26 @@ class RiskCurvature:
         self.tie: Floats | None = None
         self.h = np.zeros((0, self.d))
         if self.d <= DENSE_FEATURES:
-            self.H, self.tie = self._matrix()
+            self.H, self.tie = self._matrix(keep)
 
-    def _matrix(self) -> tuple[Floats, Floats]:
-        root = np.sqrt(self.k)
-        h = dense(self.X) if self.offset is None else dense(self.X) - self.offset
-        h *= (-self.y * root)[:, None]  # rows drawn for this: a copy of ours
-        if self.r.any():
-            used, inverse = np.unique(self.atom_of, return_inverse=True)
-            images = self.spread.images(self.w, self.q, self.nu, used)
-            images = images if len(used) == len(root) else images[inverse]
-            images *= (self.r * self.radii * root)[:, None]
-            h += images
-        self.h = h
-        H, tie = h.T @ h, h.T @ (-self.y * root)
+    def _matrix(self, keep: bool) -> tuple[Floats, Floats]:
+        """H and how it ties w to b, a block of rows at a time; `keep` the rows for `h`."""
+        H, tie, root = np.zeros((self.d, self.d)), np.zeros(self.d), np.sqrt(self.k)
+        kept = []
+        for rows in row_blocks(len(root), self.d):
+            h = dense(self.X[rows]) if self.offset is None else dense(self.X[rows]) - self.offset
+            h = h * (-self.y[rows] * root[rows])[:, None]
+            if self.r[rows].any():
+                used, inverse = np.unique(self.atom_of[rows], return_inverse=True)
+                images = self.spread.images(self.w, self.q, self.nu, used)
+                images = images if len(used) == len(h) else images[inverse]
+                images *= (self.r[rows] * self.radii[rows] * root[rows])[:, None]
+                h += images
+            H += h.T @ h
+            tie += h.T @ (-self.y[rows] * root[rows])
+            if keep:
+                kept.append(h)
+        self.h = np.concatenate(kept) if kept else self.h
         if self.fit_intercept:
             H -= np.outer(tie, tie) / self.k.sum()
         if len(self.atoms):
@@ -139,7 +150,7 @@ class RiskCurvature:
     def _preconditioner(self, theta: float) -> Any:
         """The inverse of a diagonal and the rows' part of H: exact but for the spread, by the matrix of the rows."""
         D = theta + self.added + float(self.omega.sum()) * self.spread.mean_variances()
-        if not 0 < len(self.k) <= DENSE_FEATURES:
+        if not 0 < len(self.k) <= DENSE_ROWS:
             D = D + rmatvec(self.X * self.X, self.k)
             return lambda r: r / D
         X = self.X if self.offset is None else self.X - self.offset

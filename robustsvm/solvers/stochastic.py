@@ -133,7 +133,7 @@ def stochastic_rounds(
         plain: Metric = scales.with_curvature(0.4 / START_MU, 0.4 / START_MU)
         if data.d <= MATRIX_FEATURES:  # at w = 0 all losses are curved alike: second moments of the data
             view = Look(data.sample, w, b).through(START_MU, balance=False)
-            plain = SecondDerivatives(RiskCurvature(view, max(1000, 5 * data.d), rng), scales, START_SHARPER)
+            plain = SecondDerivatives(RiskCurvature(view, max(1000, 5 * data.d), rng, keep=True), scales, START_SHARPER)
         for shorter in (0.3, 0.03):  # two epochs, so that surveys never are more than half of all visits
             eta = 0.5 * shorter * plain.rate(size)
             w, b = epoch(data, w, b, START_MU, plain, eta, size, rng, decay=0.01 * shorter)
@@ -171,7 +171,7 @@ def _curvature(view: View, sampled: bool, rng: np.random.Generator) -> tuple[Ris
         total, squares = float(k.sum()), float(k @ k)
         curved = total >= LEAST_BEND * len(k) and total**2 >= enough * squares
         if curved or view.mu >= START_MU:
-            return RiskCurvature(view, max(1000, 5 * d), rng), squares / max(total, 1e-300)
+            return RiskCurvature(view, max(1000, 5 * d), rng, keep=True), squares / max(total, 1e-300)
         view = view.look.through(2.0 * view.mu, balance=False)
 
 
