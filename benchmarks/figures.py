@@ -30,8 +30,8 @@ def gaps(folder: str) -> None:
                 warnings.simplefilter("ignore")
                 found = rs.solve(problem, solver, tol=1e-7, max_passes=40, random_state=0)
             steps = np.array([(s.passes, s.seconds, relative_gap(s.objective, s.lower_bound)) for s in found.history])
-            for axis, column in zip(row, (0, 1), strict=True):
-                axis.loglog(steps[:, column], steps[:, 2], marker="o", markersize=3, label=solver)
+            row[0].semilogy(steps[:, 0], steps[:, 2], marker="o", markersize=3, label=solver)
+            row[1].loglog(steps[:, 1], steps[:, 2], marker="o", markersize=3, label=solver)
         row[0].set_ylabel(f"certified gap, {loss.name.replace('_', ' ')}")
     axes[1, 0].set_xlabel("passes over the data")
     axes[1, 1].set_xlabel("seconds")

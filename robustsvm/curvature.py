@@ -80,6 +80,8 @@ class RiskCurvature:
         self.h = np.zeros((0, self.d))
         if self.d <= DENSE_FEATURES:
             self.H, self.tie = self._matrix(keep)
+        elif self.fit_intercept:
+            self.tie = self._rows_times(-self.y * self.k)
 
     def _matrix(self, keep: bool) -> tuple[Floats, Floats]:
         """H and how it ties w to b, a block of rows at a time; `keep` the rows for `h`."""
@@ -128,18 +130,25 @@ class RiskCurvature:
         weighted = self.k * along
         if self.fit_intercept:
             weighted -= self.k * self.y * (float(weighted @ self.y) / float(self.k.sum()))
-        out = rmatvec(self.X, -self.y * weighted)
-        if self.offset is not None:
-            out += self.offset * float(self.y @ weighted)
-        if self.r.any():
-            onto = np.bincount(inverse, reach * weighted, minlength=len(used))
-            out += self.spread._lift(onto[:, None] * E, used)
+        out = self._rows_times(weighted)
         if len(self.atoms):
             P = self.spread._project(u, self.atoms)
             E, D, c = norm_curvature(self.spread._project(self.w, self.atoms), self.q, self.nu)
             bent = D * P - (c * np.einsum("kr,kr->k", E, P))[:, None] * E
             out += self.spread._lift(self.omega[:, None] * bent, self.atoms)
         return out + self.added * u
+
+    def _rows_times(self, weighted: Floats) -> Floats:
+        """``sum_i weighted_i h_i`` over the rows drawn."""
+        out = rmatvec(self.X, -self.y * weighted)
+        if self.offset is not None:
+            out += self.offset * float(self.y @ weighted)
+        if self.r.any():
+            used, inverse = np.unique(self.atom_of, return_inverse=True)
+            E = smoothed_directions(self.spread._project(self.w, used), self.q, self.nu)
+            onto = np.bincount(inverse, self.r * self.radii * weighted, minlength=len(used))
+            out += self.spread._lift(onto[:, None] * E, used)
+        return out
 
     def solve(self, theta: float, g: Floats) -> Floats:
         """(H + theta I)^{-1} g, by Cholesky or by conjugate gradients."""

@@ -273,3 +273,40 @@ def test_the_printed_step_of_pegasos_is_the_worse_one():
             found = rs.solve(problem, "pegasos", tol=1e-9, max_passes=100, random_state=0, step=step)
         distance[step] = (found.objective - optimum) / optimum
     assert distance["printed"] > 3 * distance["corrected"]
+
+
+def test_a_huge_intercept_to_start_from_costs_no_digits():
+    problem = synthetic(LOSSES[0], n=200, d=3, lam=1e-2)
+    for b in (1e10, -1e16):
+        for solver, tol in (("batch", 1e-6), ("stochastic", 1e-2)):
+            found = rs.solve(problem, solver, tol=tol, warm_start=(np.zeros(3), b), random_state=0)
+            assert found.gap <= tol
+            assert found.objective == pytest.approx(problem.objective(found.w, found.b), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_separable_data_in_a_ball(loss, seed):
+    """The conjugate of tiny vectors once came out as 0, and bounds above the optimum with it."""
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(10) < 0.5, 1.0, -1.0)
+    y[:2] = [1, -1]
+    X = rng.normal(size=(10, 2))
+    X[:, 0] += 10 * y
+    problem = rs.Problem(rs.UncertainPoints(X, std=0.1), y, loss, penalty=rs.penalties.Ball(1.7))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rs.errors.SolverWarning)  # a relative gap to an optimum of 1e-27 stays open
+        found = rs.solve(problem, "batch")
+    assert found.objective <= 1e-6
+    assert found.lower_bound <= found.objective
+    assert rs.penalties.Ball(1.0).conjugate(np.array([1e-170, 0.0])) == pytest.approx(1e-170)
+
+
+def test_more_features_than_points():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        y = np.where(rng.random(20) < 0.5, 1.0, -1.0)
+        y[:2] = [1, -1]
+        X = rng.normal(size=(20, 30))
+        X[:, 0] += y
+        assert rs.solve(rs.Problem(X, y, LOSSES[0], lam=7e-4), "batch").gap <= 1e-6

@@ -87,6 +87,9 @@ def test_second_derivatives(kind, p, loss, fit_intercept, monkeypatch):
     implicit = RiskCurvature(view, 1000, np.random.default_rng(0))
     for u in np.eye(4):
         np.testing.assert_allclose(implicit.times(u), H.H @ u, atol=1e-12)
+    np.testing.assert_allclose(implicit.follow, H.follow, atol=1e-12)
+    ahead = Look(problem, w + 1e-5, 0.3).through(mu).b - Look(problem, w - 1e-5, 0.3).through(mu).b
+    assert own or not fit_intercept or ahead / 2e-5 == pytest.approx(-H.follow.sum(), rel=1e-3, abs=1e-6)
     g = np.arange(1.0, 5.0)
     residual = H.H @ implicit.solve(0.2, g) + 0.2 * implicit.solve(0.2, g) - g
     assert np.linalg.norm(residual) <= 0.02 * np.linalg.norm(g)

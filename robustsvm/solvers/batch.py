@@ -31,7 +31,7 @@ CUT = 0.2  # of mu, after a full step
 SHORT, FIRST_DAMPING = 0.15, 1e-2  # a step after which curvature is added, and how much at first
 FAR = 100.0  # times larger than what smoothing costs
 GROWTH = 8  # from one sample to the next larger
-STALLED = 30  # steps without a better gap
+STALLED = 80  # steps without a better gap
 
 
 def solve_batch(
@@ -125,7 +125,8 @@ def newton_steps(
         elif size == 1.0:
             damping = 0.25 * damping if damping > FIRST_DAMPING else 0.0
         cut = max(CUT, cut**2) if size == 1.0 else min(np.sqrt(cut), 0.8)
-        mu = 0.5 * view.mu if size == 0 else _next_mu(view, tol, cut) if size == 1.0 else view.mu
+        done = view.slope_part < 0.01 * (view.objective - view.bound[0])  # nothing more to gain at this mu
+        mu = 0.5 * view.mu if size == 0 else _next_mu(view, tol, cut) if size == 1.0 or done else view.mu
         view = look.through(mu)
 
 
