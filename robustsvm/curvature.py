@@ -159,12 +159,14 @@ class RiskCurvature:
     def _preconditioner(self, theta: float) -> Any:
         """The inverse of a diagonal and the rows' part of H: exact but for the spread, by the matrix of the rows."""
         D = theta + self.added + float(self.omega.sum()) * self.spread.mean_variances()
-        if not 0 < len(self.k) <= DENSE_ROWS:
-            D = D + rmatvec(self.X * self.X, self.k)
-            return lambda r: r / D
         X = self.X if self.offset is None else self.X - self.offset
-        rows = dense((X * (1.0 / D)) @ X.T) + np.diag(1.0 / self.k)
-        factor = cho_factor(rows, lower=True)
+        diagonal = D + rmatvec(X * X, self.k)
+        if not (0 < len(self.k) <= DENSE_ROWS and float(self.k.min()) > 1e-100):
+            return lambda r: r / diagonal
+        try:
+            factor = cho_factor(dense((X * (1.0 / D)) @ X.T) + np.diag(1.0 / self.k), lower=True)
+        except (LinAlgError, ValueError):  # rows so long or alike that rounding hides what tells them apart
+            return lambda r: r / diagonal
         return lambda r: r / D - rmatvec(X, cho_solve(factor, matvec(X, r / D))) / D
 
 

@@ -68,7 +68,8 @@ class Look:
         if not (balance and problem.fit_intercept):
             return View(self, mu, nu, self.b, self.m, s, *problem.loss.smoothed(self.m, s, mu))
         shift, m, smoothed = _balanced(problem, self.m, s, mu)
-        if abs(self.b) > 1e3 * (1.0 + abs(self.b + shift)) and problem.offset is None:
+        there = self.b if problem.offset is None else self.b + float(problem.offset @ self.w)
+        if abs(there) > 1e3 * (1.0 + abs(there + shift)):
             # Margins taken at a huge intercept have lost the digits that count at a small one.
             return Look(problem, self.w, self.b + shift).through(mu)
         return View(self, mu, nu, self.b + shift, m, s, *smoothed)

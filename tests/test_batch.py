@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 import robustsvm as rs
 from robustsvm import curvature
+from robustsvm.smoothing import Look
 from robustsvm.solution import relative_gap
 from robustsvm.solvers.batch import _samples
 from tests.cases import loss_cases, make_problem, sparse_means
@@ -300,6 +301,35 @@ def test_separable_data_in_a_ball(loss, seed):
     assert found.objective <= 1e-6
     assert found.lower_bound <= found.objective
     assert rs.penalties.Ball(1.0).conjugate(np.array([1e-170, 0.0])) == pytest.approx(1e-170)
+
+
+def test_a_huge_intercept_on_data_far_from_the_origin():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)) + 1e3, np.where(np.arange(60) % 2, 1, -1)
+    problem = rs.Problem(X, y, LOSSES[0], lam=1e-3)
+    for b in (1e10, 1e14, 1e20):
+        found = rs.solve(problem, "batch", tol=1e-4, warm_start=(np.full(5, 0.1), b))
+        assert found.gap <= 1e-4
+        assert found.objective == pytest.approx(problem.objective(found.w, found.b), rel=1e-10)
+
+
+def test_rows_that_are_alike(monkeypatch):
+    monkeypatch.setattr(curvature, "DENSE_FEATURES", 10)
+    X = np.repeat(np.random.default_rng(0).normal(size=(2, 40)), 3, axis=0) + 1e4
+    problem = rs.Problem(X, [1, 1, 1, -1, -1, -1], LOSSES[0], penalty=rs.penalties.Ball(1.0), fit_intercept=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rs.errors.SolverWarning)
+        found = rs.solve(problem, "batch", max_passes=50)
+    assert found.lower_bound <= found.objective
+
+
+def test_two_threads_give_what_one_gives(monkeypatch):
+    problem = synthetic(LOSSES[1], n=4000, d=10)
+    w = np.random.default_rng(0).normal(size=10)
+    alone = problem.gradient(w, 0.1)[0], Look(problem, w, 0.1).m
+    monkeypatch.setattr("robustsvm.blocks.LARGE", 1)
+    np.testing.assert_array_equal(problem.gradient(w, 0.1)[0], alone[0])
+    np.testing.assert_array_equal(Look(problem, w, 0.1).m, alone[1])
 
 
 def test_more_features_than_points():

@@ -6,7 +6,9 @@ import pytest
 import robustsvm as rs
 from robustsvm.solution import relative_gap
 from robustsvm.solvers import stochastic
+from robustsvm.solvers.metric import FeatureScales
 from robustsvm.solvers.minibatch import Minibatch, shuffled
+from robustsvm.survey import MemoryData
 from tests.cases import loss_cases, make_problem
 
 LOSSES = (rs.losses.Hinge(), rs.losses.WorstCase(gamma=0.3), rs.losses.ExpectedHinge())
@@ -99,6 +101,26 @@ def test_spreads_far_larger_than_the_data(std):
     problem = rs.Problem(rs.UncertainPoints(points.means, std=std), y, LOSSES[1], lam=1e-2)
     assert rs.solve(problem, "stochastic", tol=1e-2, random_state=0).gap <= 1e-2
     assert rs.solve(problem, "batch", tol=1e-6).gap <= 1e-6
+
+
+def test_scales_know_of_spreads_and_of_the_intercept():
+    points, y = rs.datasets.synthetic(500, 5)
+    wide = rs.UncertainPoints(points.means, std=100.0)
+    squares = {}
+    for name, pts in {"narrow": points, "wide": wide}.items():
+        problem = rs.Problem(pts, y, LOSSES[1], lam=1e-2)
+        squares[name] = FeatureScales(problem.columns, problem, True, np.random.default_rng(0)).squares
+    np.testing.assert_allclose(squares["wide"], squares["narrow"] + (0.3 * 100) ** 2, rtol=1e-3)
+    for fit_intercept in (True, False):
+        problem = rs.Problem(points, y, LOSSES[0], lam=1e-2, fit_intercept=fit_intercept)
+        assert MemoryData(problem).centred == fit_intercept
+
+
+def test_constant_columns(monkeypatch):
+    monkeypatch.setattr(stochastic, "MATRIX_FEATURES", 1)
+    X = np.full((40, 3), 1e4)
+    problem = rs.Problem(X, np.where(np.arange(40) % 2, 1, -1), LOSSES[0], lam=1.0)
+    assert rs.solve(problem, "stochastic", tol=2e-2, random_state=0).gap <= 2e-2
 
 
 def test_an_epoch_visits_each_sample_once():

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import robustsvm as rs
+from robustsvm.columns import scan_columns
 from robustsvm.survey import MemoryData, StreamData
 from tests.cases import case_id, loss_cases, make_problem
 
@@ -42,7 +43,10 @@ def test_a_survey_of_chunks_is_a_survey_of_all(kind, p, loss, fit_intercept):
     np.testing.assert_allclose(other.a, one.a, atol=1e-9)
     optimum = rs.solve(problem, "exact").objective
     for b in (one.b, one.b + 1.0, -5.0):  # unbalanced classes are scaled, and the bound stays one
-        assert chunked.survey(w, b, mu).bound <= optimum * (1 + 1e-12)
+        survey = chunked.survey(w, b if fit_intercept else 0.0, mu)
+        assert survey.bound <= optimum * (1 + 1e-12)
+        same = problem.lower_bound(rs.Dual(survey.a, survey.v, witness=w, nu=survey.nu))
+        assert survey.bound == pytest.approx(same, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("loss", (rs.losses.Hinge(), LOSS, rs.losses.ExpectedHinge()), ids=repr)
@@ -60,6 +64,17 @@ def test_streams_are_solved_and_certified(loss, sparse):
     assert judge.lower_bound <= solution.objective <= judge.objective * (1 + solution.gap + 1e-6)
     problem = rs.Problem(points, y, loss, lam=1e-2)
     assert problem.objective(solution.w, solution.b) == pytest.approx(solution.objective, rel=1e-10)
+
+
+def test_columns_are_scanned_in_parts_as_in_one():
+    X = np.random.default_rng(0).normal(size=(500, 3)) * [1.0, 10.0, 0.1] + [0.0, -5.0, 0.0]
+    for parts in ((X[:1], X[1:]), (X[:499], X[499:]), (X[:200], X[200:])):
+        whole, sum_of_parts = scan_columns(X), scan_columns(parts[0]) + scan_columns(parts[1])
+        for name in ("count", "total", "squares", "largest", "means", "variances", "sizes"):
+            np.testing.assert_allclose(getattr(whole, name), getattr(sum_of_parts, name), rtol=1e-12)
+        np.testing.assert_array_equal(whole.largest, np.abs(X).max(axis=0))
+        np.testing.assert_array_equal(scan_columns(sp.csr_array(X)).largest, whole.largest)
+    np.testing.assert_allclose(whole.variances, X.var(axis=0))
 
 
 def test_a_bounded_norm_and_no_intercept():
@@ -172,7 +187,9 @@ def test_a_stream_that_changes_is_noticed(what):
 
 def test_streams_can_be_judged():
     points, y = rs.datasets.synthetic(2000, 4)
-    stream, problem = rs.Problem.from_chunks(cut(points, y), LOSS, lam=1e-2), rs.Problem(points, y, LOSS, lam=1e-2)
+    weights = np.random.default_rng(0).uniform(0.5, 20.0, 2000)
+    stream = rs.Problem.from_chunks(cut(points, y, weights=weights), LOSS, lam=1e-2)
+    problem = rs.Problem(points, y, LOSS, lam=1e-2, sample_weight=weights)
     w = np.ones(4)
     assert stream.objective(w, 0.3) == pytest.approx(problem.objective(w, 0.3), rel=1e-12)
     certificate = rs.certify(stream, w, 0.3, tol=2e-2)

@@ -63,7 +63,9 @@ class FeatureScales:
         squares = columns.variances if centred else columns.squares / columns.count
         # Along its own direction a spread bends nothing, across it at most as much as its variance does.
         squares = squares + part.loss.steepest**2 * part.points.spread.mean_variances()
-        self.squares = np.maximum(squares, 1e-12 * max(float(squares.max()), 1e-300))
+        # A feature that never changes has no scale of its own: that of its values, or of nothing.
+        squares = np.maximum(squares, 1e-12 * np.maximum(columns.squares / columns.count, float(squares.max())))
+        self.squares = np.where(squares > 0, squares, 1.0)
         rows = np.sort(rng.permutation(len(part.y))[:LOOKED_AT])
         scaled = (dense(part.points.means[rows]) - self.centre) / np.sqrt(self.squares)
         lengths = np.einsum("ij,ij->i", scaled, scaled) + 1.0
