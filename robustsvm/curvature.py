@@ -12,6 +12,7 @@ steps then contract by about the square root of features over samples, which is 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -119,33 +120,37 @@ class RiskCurvature:
         if self.H is not None:
             return np.asarray(self.H @ u)
         self.passes += self.share
-        along = -self.y * matvec(self.X, u)
-        if self.offset is not None:
-            along += self.y * float(self.offset @ u)
+        along = -self.y * matvec(self.X, u, self.offset)
         if self.r.any():
-            used, inverse = np.unique(self.atom_of, return_inverse=True)
-            reach = self.r * self.radii
-            E = smoothed_directions(self.spread._project(self.w, used), self.q, self.nu)
-            along += reach * np.einsum("kr,kr->k", E, self.spread._project(u, used))[inverse]
+            used, inverse, E = self._directions
+            along += self.r * self.radii * np.einsum("kr,kr->k", E, self.spread._project(u, used))[inverse]
         weighted = self.k * along
         if self.fit_intercept:
             weighted -= self.k * self.y * (float(weighted @ self.y) / float(self.k.sum()))
         out = self._rows_times(weighted)
         if len(self.atoms):
             P = self.spread._project(u, self.atoms)
-            E, D, c = norm_curvature(self.spread._project(self.w, self.atoms), self.q, self.nu)
+            E, D, c = self._norms
             bent = D * P - (c * np.einsum("kr,kr->k", E, P))[:, None] * E
             out += self.spread._lift(self.omega[:, None] * bent, self.atoms)
         return out + self.added * u
 
+    @cached_property
+    def _directions(self) -> tuple[Any, Any, Floats]:
+        """Which atoms the rows use, which of those each, and the directions of their norms at w."""
+        used, inverse = np.unique(self.atom_of, return_inverse=True)
+        return used, inverse, smoothed_directions(self.spread._project(self.w, used), self.q, self.nu)
+
+    @cached_property
+    def _norms(self) -> tuple[Floats, Floats, Floats]:
+        """Directions and curvatures of the norms of `atoms` at w."""
+        return norm_curvature(self.spread._project(self.w, self.atoms), self.q, self.nu)
+
     def _rows_times(self, weighted: Floats) -> Floats:
         """``sum_i weighted_i h_i`` over the rows drawn."""
-        out = rmatvec(self.X, -self.y * weighted)
-        if self.offset is not None:
-            out += self.offset * float(self.y @ weighted)
+        out = rmatvec(self.X, -self.y * weighted, self.offset)
         if self.r.any():
-            used, inverse = np.unique(self.atom_of, return_inverse=True)
-            E = smoothed_directions(self.spread._project(self.w, used), self.q, self.nu)
+            used, inverse, E = self._directions
             onto = np.bincount(inverse, self.r * self.radii * weighted, minlength=len(used))
             out += self.spread._lift(onto[:, None] * E, used)
         return out

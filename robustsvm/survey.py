@@ -73,7 +73,7 @@ class MemoryData:
         self.loss, self.penalty, self.fit_intercept = problem.loss, problem.penalty, problem.fit_intercept
         self.mass = float(len(problem.y))
         self.n, self.d = problem.points.shape
-        self.columns = scan_columns(problem.points.means) if problem.offset is not None else problem.columns
+        self.columns = problem._scan
         self.centred = problem.fit_intercept and not hasattr(problem.points.means, "indptr")
         rows = np.sort(np.random.default_rng(0).permutation(self.n)[: max(4000, 10 * self.d)])
         self.sample = problem.take(rows)

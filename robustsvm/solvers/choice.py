@@ -17,7 +17,6 @@ def cone_seconds(problem: Problem) -> float:
     if spread.is_zero or isinstance(problem.loss, Hinge):
         return seconds
     entries = spread.n_atoms * spread.rank * (1 if "diagonal" in spread.kind else d)
-    entries = min(entries, spread.n_atoms * spread.rank * d)
     seconds += 1e-5 * spread.n_atoms * spread.rank + 1.2e-6 * entries
     return seconds * (1.5 if isinstance(problem.loss, ExpectedHinge) else 1.0)
 
